@@ -65,3 +65,28 @@ function(sinter_tablegen target td)
   add_dependencies(${target} ${target}_gen)
   target_include_directories(${target} SYSTEM INTERFACE ${CMAKE_CURRENT_BINARY_DIR})
 endfunction()
+
+# sinter_mlir_pch(LIBRARY): compile LIBRARY with the one precompiled header below. Libraries only: executables are
+# built as PIE, which GCC keeps apart from PIC. ccache needs the two sloppiness settings to cache such sources.
+function(sinter_mlir_pch target)
+  set(source ${PROJECT_BINARY_DIR}/sinter_pch.cpp)
+  if(NOT TARGET sinter_pch)
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(sinter_pch STATIC ${source})
+    sinter_flags(sinter_pch)
+    target_link_libraries(sinter_pch PRIVATE sinter_mlir)
+    target_precompile_headers(sinter_pch PRIVATE
+      <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/Dialect.h> <mlir/IR/Matchers.h>
+      <mlir/IR/OpImplementation.h> <mlir/IR/PatternMatch.h> <mlir/Interfaces/FunctionInterfaces.h>
+      <mlir/Interfaces/SideEffectInterfaces.h> <mlir/Pass/Pass.h>
+      <mlir/Transforms/GreedyPatternRewriteDriver.h>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM sinter_pch)
+  foreach(user sinter_pch ${target})
+    target_compile_options(${user} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+    if(CCACHE)
+      set_target_properties(${user} PROPERTIES
+        CXX_COMPILER_LAUNCHER "env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE}")
+    endif()
+  endforeach()
+endfunction()
