@@ -1,0 +1,95 @@
+# shellcheck shell=bash
+# test: builds and runs parts of the suite, each leaving its results in build/results, then counts them all.
+# A part that fails does not stop the next one. Sourced by ./dev.
+
+RESULTS=$PWD/build/results
+ALL_PARTS=(lint unit lit e2e docs runtime clang asan tsan)
+
+runTests() {
+  local part started status=0
+  (($#)) || set -- "${ALL_PARTS[@]}"
+  setup
+  rm -rf "$RESULTS"
+  mkdir -p "$RESULTS"
+  for part in "$@"; do
+    say "$part"
+    started=$SECONDS
+    runPart "$part" || status=1
+    echo "($part: $((SECONDS - started)) s)"
+  done
+  say "results"
+  python3 tools/dev/report.py "$RESULTS" || status=1
+  return $status
+}
+
+runPart() {
+  case $1 in
+    lint) lintPart ;;
+    unit) buildPart release && runCTest release unit --label-exclude 'slow|gpu' ;;
+    e2e) buildPart release && runCTest release e2e --label-regex slow ;;
+    lit) buildPart release && runLit tests ;;
+    docs) buildPart release && step docs python3 tools/dev/docs.py --check ;;
+    runtime) buildPart runtime && runCTest runtime runtime ;;
+    clang) buildPart clang && step headers python3 tests/lint/headers.py ;;
+    asan) buildPart debug && runSanitized debug asan --label-exclude 'slow|gpu' ;;
+    tsan) buildPart tsan && runSanitized tsan tsan ;;
+    tests/*) buildPart release && runLit "$1" ;;
+    *) buildPart release && runCTest release "$(tr -c 'A-Za-z0-9\n' _ <<<"$1")" --tests-regex "$1" ;;
+  esac
+}
+
+# step NAME command…: one result of its own, passed when the command succeeds.
+step() {
+  local name=$1
+  shift
+  if "$@"; then
+    printf 'passed\t%s\t\n' "$name" >>"$RESULTS/steps.tsv"
+  else
+    printf 'failed\t%s\t%s\n' "$name" "$*" >>"$RESULTS/steps.tsv"
+    return 1
+  fi
+}
+
+# Each preset is built once a run, and fails once.
+declare -A built=()
+buildPart() {
+  local preset=$1
+  if [[ -z ${built[$preset]:-} ]]; then
+    built[$preset]=no
+    step "build $preset" build "$preset" && built[$preset]=yes
+  fi
+  [[ ${built[$preset]} == yes ]]
+}
+
+lintPart() {
+  local failed=0
+  step "lint" python3 tests/lint/lint.py || failed=1
+  step "lint's own tests" python3 tests/lint/lint_test.py || failed=1
+  return $failed
+}
+
+# runCTest PRESET NAME [ctest options]: GoogleTest binaries also write one XML a binary, so that cases are counted.
+# Slow tests time themselves and use every core, so they run alone.
+runCTest() {
+  local preset=$1 name=$2 parallel
+  shift 2
+  parallel=$(nproc)
+  [[ $name != e2e ]] || parallel=1
+  GTEST_OUTPUT=xml:$RESULTS/$name.gtest/ ctest --test-dir "build/$preset" --output-on-failure --no-tests=ignore \
+    --timeout 900 -j "$parallel" --output-junit "$RESULTS/$name.ctest.xml" "$@"
+}
+
+runSanitized() {
+  ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-} \
+    UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-} \
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-} \
+    runCTest "$@"
+}
+
+runLit() {
+  local lit
+  [[ -f tests/lit.cfg.py ]] || { echo "no lit suite yet"; return 0; }
+  lit=$(command -v lit-22 || echo /usr/lib/llvm-22/bin/lit)
+  "$lit" -v -j "$(nproc)" --xunit-xml-output "$RESULTS/$(tr / _ <<<"$1").lit.xml" \
+    -D "build=$PWD/build/release" "$1"
+}
