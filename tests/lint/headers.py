@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every public header of the runtime and the DSL compiles alone, without a warning, with GCC and Clang 22;
-those of runtime/abi as C99 too."""
+"""Every public header of the runtime and the DSL compiles alone under Clang 22 without a warning (GCC sees them in
+the build); those of runtime/abi also as C99 with both compilers."""
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +12,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
 
 def commands(header, includes):
     flags = [*WARNINGS, *includes, "-include", str(header)]
-    for compiler in ("g++", "clang++-22"):
-        yield [compiler, "-std=c++20", *flags, "-x", "c++", "/dev/null"]
+    yield ["clang++-22", "-std=c++20", *flags, "-x", "c++", "/dev/null"]
     if "abi" in header.relative_to(ROOT).parts:
         for compiler in ("gcc", "clang-22"):
             yield [compiler, "-std=c99", *flags, "-x", "c", "/dev/null"]
