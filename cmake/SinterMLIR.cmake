@@ -72,7 +72,7 @@ function(sinter_mlir_pch target)
   set(source ${PROJECT_BINARY_DIR}/sinter_pch.cpp)
   if(NOT TARGET sinter_pch)
     file(CONFIGURE OUTPUT ${source} CONTENT "")
-    add_library(sinter_pch STATIC ${source})
+    add_library(sinter_pch OBJECT ${source})
     sinter_flags(sinter_pch)
     target_link_libraries(sinter_pch PRIVATE sinter_mlir)
     target_precompile_headers(sinter_pch PRIVATE
