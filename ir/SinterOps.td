@@ -1,0 +1,11 @@
+// The whole dialect, family by family.
+include "ir/SinterBase.td"
+include "ir/ops/Elementwise.td"
+include "ir/ops/Shape.td"
+include "ir/ops/Reduction.td"
+include "ir/ops/Contraction.td"
+include "ir/ops/Pooling.td"
+include "ir/ops/Normalization.td"
+include "ir/ops/Index.td"
+include "ir/ops/Random.td"
+include "ir/ops/Control.td"
