@@ -10,7 +10,18 @@
 
 namespace sinter {
 
-enum class Code { Ok, InvalidArgument, NotFound, AlreadyExists, OutOfMemory, Io, Corrupt, Unsupported, FailedPrecondition, Internal };
+enum class Code {
+  Ok,
+  InvalidArgument,
+  NotFound,
+  AlreadyExists,
+  OutOfMemory,
+  Io,
+  Corrupt,
+  Unsupported,
+  FailedPrecondition,
+  Internal
+};
 
 class [[nodiscard]] Status {
 public:
@@ -31,8 +42,9 @@ public:
   StatusOr(T value) : content(std::move(value)) {}
   bool ok() const { return content.has_value(); }
   const Status &status() const { return error; }
-  T &operator*() { return *content; }
-  const T &operator*() const { return *content; }
+  T &operator*() & { return *content; }
+  const T &operator*() const & { return *content; }
+  T &&operator*() && { return *std::move(content); }
   T *operator->() { return &*content; }
   const T *operator->() const { return &*content; }
 

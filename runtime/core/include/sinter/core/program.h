@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace sinter::rt {
@@ -20,23 +21,27 @@ namespace sinter::rt {
 /// Raised whenever the meaning or encoding of anything below changes.
 inline constexpr uint32_t kProgramVersion = 1;
 
-using Index = int32_t;          ///< position in one of the Program's tables
+using Index = int32_t; ///< position in one of the Program's tables
 inline constexpr Index kNone = -1;
 
 /// A symbolic dimension, e.g. "n" in 1..64. `upper` < 0: unbounded.
-/// Its value is read from dimension `dim` of entry input `input`.
+/// Its value is read from the entry's inputs that have it as a dimension; an
+/// entry without such an input sees the lower bound.
 struct Symbol {
   std::string name;
   int64_t lower = 0, upper = -1;
 };
 
 /// Integer expressions over symbols, in evaluation order: operands of a node
-/// stand before it, so one forward sweep evaluates all of them.
+/// stand before it, so one forward sweep evaluates all of them. Divisions round
+/// down (CeilDiv up); by zero they give zero, and overflow wraps.
 struct Expr {
   enum class Op : uint8_t { Const, Symbol, Add, Mul, FloorDiv, CeilDiv, Mod, Min, Max };
   Op op = Op::Const;
   int64_t a = 0; ///< Const: the value; Symbol: index of the symbol; else index of an Expr
   int64_t b = 0; ///< second operand's Expr index
+
+  bool operator==(const Expr &) const = default;
 };
 
 /// Where a buffer's bytes live.
@@ -46,18 +51,18 @@ enum class BufferKind : uint8_t {
   Variable, ///< instance storage of variable number `slot`, fixed address
   Constant, ///< constant number `slot`, read only
   Arena,    ///< planned storage, live from command `firstUse` to `lastUse`
-  View,     ///< bytes at `offset` inside buffer `slot` (slice of a parent allocation)
+  View,     ///< bytes at `offset` inside buffer `slot`, which stands before it in the table
 };
 
 struct Buffer {
   BufferKind kind = BufferKind::Arena;
   DType dtype = DType::F32;
-  std::vector<Index> dims; ///< Expr indices; row-major, contiguous
-  Index slot = kNone;      ///< see BufferKind
-  Index offset = kNone;    ///< View: Expr of the byte offset in the parent
-  Index bytes = kNone;     ///< Expr of the size in bytes
+  std::vector<Index> dims;         ///< Expr indices; row-major, contiguous
+  Index slot = kNone;              ///< see BufferKind
+  Index offset = kNone;            ///< View: Expr of the byte offset in the parent
+  Index bytes = kNone;             ///< Expr of the size in bytes
   Index firstUse = 0, lastUse = 0; ///< Arena: command range (inclusive) it must survive
-  Index name = kNone;      ///< String: what owns the bytes, for memory reports
+  Index name = kNone;              ///< String: what owns the bytes, for memory reports
 };
 
 /// A vendor-library operation; `ints` per kind:
@@ -86,14 +91,14 @@ enum class CommandKind : uint8_t {
 
 struct Command {
   CommandKind kind = CommandKind::Launch;
-  Index target = kNone;         ///< kernel or library call
-  std::vector<Index> buffers;   ///< operands, inputs first, then outputs
-  Index outputs = 0;            ///< how many of `buffers`, at the end, are written
-  Index tasks = kNone;          ///< Launch: Expr of the number of tasks
-  Index scratchBytes = kNone;   ///< Launch: Expr of scratch bytes a worker, or kNone
-  Index name = kNone;           ///< String, e.g. "conv.relu.sum"; the command's, not the kernel's
-  Index location = kNone;       ///< String, "train.cc:31"
-  Index module = kNone;         ///< String, dotted module path
+  Index target = kNone;       ///< kernel or library call
+  std::vector<Index> buffers; ///< operands, inputs first, then outputs
+  Index outputs = 0;          ///< how many of `buffers`, at the end, are written
+  Index tasks = kNone;        ///< Launch: Expr of the number of tasks
+  Index scratchBytes = kNone; ///< Launch: Expr of scratch bytes a worker, or kNone
+  Index name = kNone;         ///< String, e.g. "conv.relu.sum"; the command's, not the kernel's
+  Index location = kNone;     ///< String, "train.cc:31"
+  Index module = kNone;       ///< String, dotted module path
   Index flops = kNone, bytes = kNone; ///< Expr: work and minimal traffic, for the profiler
 };
 
@@ -139,19 +144,29 @@ struct Program {
   std::vector<Entry> entries;
 
   /// Adds the expression unless an equal one is there; returns its index.
+  /// Operations on constants are folded.
   Index addExpr(Expr expr);
   Index constant(int64_t value) { return addExpr({Expr::Op::Const, value, 0}); }
   /// Interns `text`; returns its index in `strings`.
   Index addString(std::string_view text);
+
+private:
+  /// Hash to table positions, caught up with the tables on use.
+  std::unordered_multimap<size_t, Index> exprsByHash, stringsByHash;
 };
+
+/// Checks every index, every enumerator and that nothing writes to an input or
+/// a constant, so that a Program that passed is safe to execute as far as its
+/// kernels are. The error names the entry and command.
+Status validate(const Program &program);
 
 /// Little-endian bytes with magic, version and checksum.
 std::vector<std::byte> serialize(const Program &program);
-/// Checks magic, version (error names both versions), checksum and every index,
-/// so that a Program that parsed is safe to execute.
+/// Checks magic, version (error names both versions), checksum, and `validate`s.
 StatusOr<Program> deserialize(const std::byte *data, size_t size);
 
 /// Evaluates all expressions; `values` has one element an Expr afterwards.
+/// `symbols`: one value a Symbol, in table order.
 void evaluate(const Program &program, const int64_t *symbols, std::vector<int64_t> &values);
 
 } // namespace sinter::rt

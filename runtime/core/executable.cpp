@@ -1,0 +1,301 @@
+#include "sinter/core/executable.h"
+
+#include "numerics.h"
+#include "shape_plan.h"
+#include "signature.h"
+
+#include "sinter/base/text.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sinter::rt {
+
+struct Executable::Impl {
+  Impl(std::shared_ptr<const Program> program, Index entryIndex, ThreadPool &pool,
+       VariableStore &variables, Options options)
+      : program(std::move(program)), entry(this->program->entries[entryIndex]),
+        signature(*this->program, entry), pool(pool), variables(variables),
+        workspace(options.workspace ? std::move(options.workspace) : std::make_shared<Workspace>()),
+        cachedShapes(std::max<size_t>(1, options.cachedShapes)),
+        symbols(this->program->symbols.size()) {}
+
+  Status select(std::span<const Argument> inputs, bool needData);
+  Status makeCurrent();
+  Status attachWorkspace();
+  Status setPorts(std::span<const Argument> inputs, std::span<const Argument> outputs);
+  Status execute(const Step &step);
+  void launch(const Step &step);
+  void copy(const Step &step);
+  Status executeAll();
+  Status executeObserved(std::span<const Argument> inputs);
+  Status executeChecked(const Step &step);
+  Status checkInputs(std::span<const Argument> inputs);
+  Status numericsError(NumericsFailure &failure);
+
+  std::shared_ptr<const Program> program;
+  const Entry &entry;
+  Signature signature;
+  ThreadPool &pool;
+  VariableStore &variables;
+  std::shared_ptr<Workspace> workspace;
+  size_t cachedShapes;
+  std::vector<int64_t> symbols; ///< of the call at hand
+  std::unique_ptr<ShapePlanner> planner;
+  std::vector<std::unique_ptr<ShapePlan>> plans;
+  ShapePlan *current = nullptr;
+  uint64_t uses = 0;
+  Hooks hooks;
+  bool observed = false; ///< a profiler or the numerics check is on
+  size_t firstProfiled = 0;
+};
+
+/// Makes the plan for the inputs' shapes the current one.
+Status Executable::Impl::select(std::span<const Argument> inputs, bool needData) {
+  SINTER_RETURN_IF_ERROR(signature.bind(inputs, needData, symbols));
+  return current && current->symbols == symbols ? Status() : makeCurrent();
+}
+
+Status Executable::Impl::makeCurrent() {
+  auto known = std::find_if(plans.begin(), plans.end(),
+                            [&](const auto &plan) { return plan->symbols == symbols; });
+  if (known == plans.end()) {
+    StatusOr<std::unique_ptr<ShapePlan>> made = planner->plan(symbols);
+    if (!made.ok())
+      return made.status();
+    if (plans.size() == cachedShapes) {
+      current = nullptr;
+      plans.erase(std::min_element(plans.begin(), plans.end(), [](const auto &a, const auto &b) {
+        return a->lastUse < b->lastUse;
+      }));
+    }
+    plans.push_back(*std::move(made));
+    known = plans.end() - 1;
+  }
+  current = known->get();
+  current->lastUse = ++uses;
+  return {};
+}
+
+Status Executable::Impl::attachWorkspace() {
+  if (Status status = workspace->reserve(current->arena.peak, current->scratchBytes); !status.ok())
+    return makeError(status.code(), "entry '", entry.name, "': ", status.message(), "\n",
+                     planner->describe(*current));
+  if (current->workspaceVersion != workspace->version())
+    planner->resolve(*current, *workspace);
+  return {};
+}
+
+Status Executable::Impl::setPorts(std::span<const Argument> inputs,
+                                  std::span<const Argument> outputs) {
+  bool changed = false;
+  auto set = [&](size_t port, void *data) {
+    if (current->ports[port].data == data)
+      return;
+    changed = true;
+    current->setPort(port, data);
+  };
+  for (size_t i = 0; i < inputs.size(); ++i)
+    set(i, inputs[i].data);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    set(inputs.size() + i, outputs[i].data);
+  if (!changed)
+    return {};
+  Status status = signature.checkOverlap(inputs, outputs);
+  if (!status.ok()) // forget the pointers, so that the next call checks again
+    for (size_t i = 0; i < current->ports.size(); ++i)
+      current->setPort(i, nullptr);
+  return status;
+}
+
+void Executable::Impl::launch(const Step &step) {
+  std::byte *scratch = step.scratchStride ? workspace->scratch() : nullptr;
+  const int64_t *values = current->symbols.data();
+  if (step.tasks == 1)
+    return step.kernel(step.buffers, values, scratch, 0, 1);
+  pool.parallelFor(step.tasks, [&](int64_t begin, int64_t end, int worker) {
+    step.kernel(step.buffers, values, scratch + worker * step.scratchStride, begin, end);
+  });
+}
+
+void Executable::Impl::copy(const Step &step) {
+  constexpr int64_t piece = 1 << 20;
+  auto *from = static_cast<const std::byte *>(step.buffers[0]);
+  auto *to = static_cast<std::byte *>(step.buffers[1]);
+  if (from == to)
+    return;
+  pool.parallelFor((step.bytes + piece - 1) / piece, [&](int64_t begin, int64_t end, int) {
+    int64_t first = begin * piece, last = std::min(end * piece, step.bytes);
+    std::memcpy(to + first, from + first, last - first);
+  });
+}
+
+Status Executable::Impl::execute(const Step &step) {
+  switch (step.kind) {
+  case CommandKind::Launch:
+    launch(step);
+    return {};
+  case CommandKind::Copy:
+    copy(step);
+    return {};
+  case CommandKind::Library:
+    if (Status status = step.primitive->run(step.buffers, workspace->scratch(), pool);
+        !status.ok()) {
+      CommandInfo about = planner->info(step.command);
+      return makeError(status.code(), about.location, about.location.empty() ? "" : ": ", "entry '",
+                       entry.name, "', command '", about.name, "': ", status.message());
+    }
+    return {};
+  case CommandKind::Probe:
+    if (hooks.probe) {
+      Index buffer = entry.commands[step.command].buffers[0];
+      hooks.probe(
+          planner->info(step.command),
+          Array::borrow(step.buffers[0], entry.buffers[buffer].dtype, current->bufferDims[buffer]));
+    }
+    return {};
+  }
+  return {};
+}
+
+Status Executable::Impl::executeAll() {
+  for (const Step &step : current->steps) {
+    if (step.kind == CommandKind::Launch)
+      launch(step);
+    else
+      SINTER_RETURN_IF_ERROR(execute(step));
+  }
+  return {};
+}
+
+Status Executable::Impl::executeObserved(std::span<const Argument> inputs) {
+  if (hooks.checkNumerics)
+    SINTER_RETURN_IF_ERROR(checkInputs(inputs));
+  Profiler::Time start = Profiler::Clock::now();
+  auto value = [&](Index expr) { return expr == kNone ? 0 : current->values[expr]; };
+  for (const Step &step : current->steps) {
+    Profiler::Time before = Profiler::Clock::now();
+    SINTER_RETURN_IF_ERROR(hooks.checkNumerics ? executeChecked(step) : execute(step));
+    const Command &command = entry.commands[step.command];
+    if (hooks.profiler)
+      hooks.profiler->record(firstProfiled + step.command, before, Profiler::Clock::now(),
+                             value(command.flops), value(command.bytes));
+  }
+  if (hooks.profiler)
+    hooks.profiler->recordRun(firstProfiled, start, Profiler::Clock::now());
+  return {};
+}
+
+Status Executable::Impl::executeChecked(const Step &step) {
+  NumericsCheck check(entry, *current, step);
+  SINTER_RETURN_IF_ERROR(execute(step));
+  std::optional<NumericsFailure> failure = check.find();
+  if (!failure)
+    return {};
+  failure->command = planner->info(step.command);
+  return numericsError(*failure);
+}
+
+Status Executable::Impl::checkInputs(std::span<const Argument> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Array array = Array::borrow(inputs[i].data, inputs[i].dtype,
+                                Dims(inputs[i].dims.begin(), inputs[i].dims.end()));
+    if (auto found = firstNonFinite(array)) {
+      NumericsFailure failure{{entry.name, "", ""},
+                              concat(*found, " of input '", entry.inputs[i].name, "', ",
+                                     array.type(), ", before any command ran"),
+                              {array},
+                              array};
+      return numericsError(failure);
+    }
+  }
+  return {};
+}
+
+Status Executable::Impl::numericsError(NumericsFailure &failure) {
+  const CommandInfo &about = failure.command;
+  std::string saved = hooks.onNumericsFailure ? hooks.onNumericsFailure(failure) : "";
+  return makeError(Code::FailedPrecondition, about.location, about.location.empty() ? "" : ": ",
+                   "check-numerics: ", about.name, about.module.empty() ? "" : " in ", about.module,
+                   ": ", failure.what, saved.empty() ? "" : "; ", saved);
+}
+
+Executable::Executable(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Executable::~Executable() = default;
+
+StatusOr<std::unique_ptr<Executable>>
+Executable::create(std::shared_ptr<const Program> program, Index entry,
+                   std::vector<sinter_kernel> kernels, VariableStore &variables, ThreadPool &pool,
+                   const LibraryProvider *library, Options options) {
+  SINTER_RETURN_IF_ERROR(validate(*program));
+  if (entry < 0 || size_t(entry) >= program->entries.size())
+    return makeError(Code::InvalidArgument, "entry ", entry, " of a program with ",
+                     program->entries.size());
+  auto impl =
+      std::make_unique<Impl>(std::move(program), entry, pool, variables, std::move(options));
+  auto planner = ShapePlanner::create(*impl->program, impl->entry, std::move(kernels), variables,
+                                      pool.threads(), library);
+  if (!planner.ok())
+    return planner.status();
+  impl->planner = *std::move(planner);
+  if (impl->signature.isStatic()) {
+    for (size_t i = 0; i < impl->symbols.size(); ++i)
+      impl->symbols[i] = impl->program->symbols[i].lower;
+    SINTER_RETURN_IF_ERROR(impl->makeCurrent());
+    SINTER_RETURN_IF_ERROR(impl->attachWorkspace());
+  }
+  return std::unique_ptr<Executable>(new Executable(std::move(impl)));
+}
+
+Status Executable::run(std::span<const Argument> inputs, std::span<const Argument> outputs) {
+  SINTER_RETURN_IF_ERROR(impl->select(inputs, /*needData=*/true));
+  SINTER_RETURN_IF_ERROR(impl->signature.checkOutputs(outputs, impl->current->outputDims));
+  SINTER_RETURN_IF_ERROR(impl->attachWorkspace());
+  SINTER_RETURN_IF_ERROR(impl->setPorts(inputs, outputs));
+  return impl->observed ? impl->executeObserved(inputs) : impl->executeAll();
+}
+
+StatusOr<std::vector<Array>> Executable::call(std::span<const Array> inputs) {
+  std::vector<Argument> arguments(inputs.begin(), inputs.end());
+  StatusOr<std::span<const Dims>> dims = outputDims(arguments);
+  if (!dims.ok())
+    return dims.status();
+  std::vector<Array> results;
+  std::vector<Argument> outputs;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    StatusOr<Array> result = Array::allocate(entry().outputs[i].dtype, (*dims)[i]);
+    if (!result.ok())
+      return result.status();
+    outputs.emplace_back(*result);
+    results.push_back(*std::move(result));
+  }
+  SINTER_RETURN_IF_ERROR(run(arguments, outputs));
+  return results;
+}
+
+StatusOr<std::span<const Dims>> Executable::outputDims(std::span<const Argument> inputs) {
+  SINTER_RETURN_IF_ERROR(impl->select(inputs, /*needData=*/false));
+  return std::span<const Dims>(impl->current->outputDims);
+}
+
+void Executable::setHooks(Hooks hooks) {
+  if (hooks.profiler && hooks.profiler != impl->hooks.profiler)
+    impl->firstProfiled = hooks.profiler->attach(*impl->program, impl->entry);
+  impl->observed = hooks.profiler || hooks.checkNumerics;
+  impl->hooks = std::move(hooks);
+}
+
+const Program &Executable::program() const { return *impl->program; }
+const Entry &Executable::entry() const { return impl->entry; }
+
+std::string Executable::memoryReport() const {
+  std::string text =
+      concat("entry '", entry().name, "': variables ", formatBytes(impl->variables.bytes()),
+             ", constants ", formatBytes(impl->planner->constantBytes()), ", scratch ",
+             formatBytes(impl->current ? impl->current->scratchBytes : 0), "\n");
+  if (!impl->current)
+    return text + "arena: not planned yet, its size depends on the inputs; run the entry first\n";
+  return text + impl->planner->describe(*impl->current);
+}
+
+} // namespace sinter::rt

@@ -1,0 +1,7 @@
+#include "sinter/core/library.h"
+
+namespace sinter::rt {
+
+const LibraryProvider *vendorLibrary() { return nullptr; }
+
+} // namespace sinter::rt
