@@ -14,10 +14,12 @@ inline double d(const llvm::APFloat &value) { return value.convertToDouble(); }
 
 /// A scalar or vector value. Integers know their signedness, which MLIR's signless types don't.
 struct ScalarExpr {
+  ScalarExpr(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, bool isUnsigned = false)
+      : builder(builder), loc(loc), value(value), isUnsigned(isUnsigned) {}
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::Value value;
-  bool isUnsigned = false;
+  bool isUnsigned;
   ScalarExpr with(mlir::Value v) const { return {builder, loc, v, isUnsigned}; }
   ScalarExpr constant(double number) const;
 };

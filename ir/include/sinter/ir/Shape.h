@@ -12,6 +12,8 @@ using Dims = llvm::SmallVector<mlir::AffineExpr, 4>;
 /// Symbols a program may have; expressions are simplified over this many.
 inline constexpr unsigned kMaxSymbols = 16;
 
+/// Whether a ranked tensor type is static and plain, or has its sizes in a #sinter.dims encoding.
+bool hasKnownSizes(mlir::Type type);
 /// Size of each dimension of a ranked tensor type.
 Dims dimsOf(mlir::Type type);
 inline Dims dimsOf(mlir::Value value) { return dimsOf(value.getType()); }
