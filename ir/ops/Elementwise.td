@@ -95,7 +95,7 @@ def AddOp : Sinter_Binary<"add", "a + b", "g", "g", 1, "-2,2", "", NumberTensor,
 def SubOp : Sinter_Binary<"sub", "a - b", "g", "-g", 1, "-2,2", "", NumberTensor> { let hasFolder = 1; }
 def MulOp : Sinter_Binary<"mul", "a * b", "g * b", "g * a", 1, "-2,2", "", NumberTensor, [Commutative]> { let hasFolder = 1; }
 def DivOp : Sinter_Binary<"div", "a / b", "g / b", "-(g * y / b)", 4, "0.5,2"> { let hasFolder = 1; }
-def PowOp : Sinter_Binary<"pow", "pow(a, b)", "g * b * pow(a, b - 1.0)", "select(a > 0.0, g * y * log(a), 0.0 * g)", 30, "0.3,2">;
+def PowOp : Sinter_Binary<"pow", "pow(a, b)", "select(eq(b, 0.0), 0.0 * g, g * b * pow(a, b - 1.0))", "select(a > 0.0, g * y * log(a), 0.0 * g)", 30, "0.3,2">;
 def Atan2Op : Sinter_Binary<"atan2", "atan2(a, b)", "g * b / (a * a + b * b)", "-(g * a / (a * a + b * b))", 30, "0.3,2">;
 def MaximumOp : Sinter_Binary<"maximum", "max(a, b)", "select(a > b, g, select(eq(a, b), 0.5 * g, 0.0 * g))",
                               "select(a < b, g, select(eq(a, b), 0.5 * g, 0.0 * g))", 1, "-2,2", "a=b", NumberTensor, [Commutative]>;

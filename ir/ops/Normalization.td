@@ -9,6 +9,7 @@ def SoftmaxOp : Sinter_Op<"softmax", [Pure, SameOperandsAndResultType, Evaluable
   let arguments = (ins FloatTensor:$x, I64Attr:$dim);
   let results = (outs FloatTensor:$y);
   let assemblyFormat = "$x `dim` $dim attr-dict `:` type($y)";
+  let hasVerifier = 1;
 }
 def LogSoftmaxOp : Sinter_Op<"log_softmax", [Pure, SameOperandsAndResultType, Evaluable, Differentiable, Decomposable]> {
   let summary = "x - max - log(sum(exp(x - max))) along `dim`";
@@ -16,8 +17,9 @@ def LogSoftmaxOp : Sinter_Op<"log_softmax", [Pure, SameOperandsAndResultType, Ev
   let arguments = (ins FloatTensor:$x, I64Attr:$dim);
   let results = (outs FloatTensor:$y);
   let assemblyFormat = "$x `dim` $dim attr-dict `:` type($y)";
+  let hasVerifier = 1;
 }
-def LayerNormOp : Sinter_Op<"layer_norm", [Pure, AllTypesMatch<["x", "y"]>, Evaluable, Decomposable]> {
+def LayerNormOp : Sinter_Op<"layer_norm", [Pure, AllTypesMatch<["x", "y"]>, Evaluable, Differentiable, Decomposable]> {
   let summary = "(x - mean) / sqrt(variance + epsilon) * scale + bias over the trailing dimensions that scale and bias have";
   let family = "normalization";
   let arguments = (ins FloatTensor:$x, FloatTensor:$scale, FloatTensor:$bias, F64Attr:$epsilon);
@@ -40,7 +42,7 @@ def BatchNormTrainingOp : Sinter_Inferred<"batch_norm_training", [Differentiable
   let results = (outs FloatTensor:$y, FloatTensor:$mean, FloatTensor:$variance);
   let assemblyFormat = "$x `,` $scale `,` $bias `epsilon` $epsilon attr-dict `:` functional-type(operands, results)";
 }
-def CrossEntropyOp : Sinter_Inferred<"cross_entropy", [Decomposable]> {
+def CrossEntropyOp : Sinter_Inferred<"cross_entropy", [Differentiable, Decomposable]> {
   let summary = "mean over rows of -log_softmax(logits)[label]; logits [rows, classes], labels [rows] (class numbers); f32 scalar";
   let description = "label_smoothing s takes (1 - s) of the label's loss and s of the mean over classes. Rows whose label is ignore_index are left out.";
   let family = "loss";
