@@ -59,11 +59,11 @@ struct NumericsFailure {
 struct Hooks {
   Profiler *profiler = nullptr;
   /// Receives the value of each Probe command.
-  std::function<void(const CommandInfo &, const Array &)> probe;
+  std::function<void(const CommandInfo &, const Array &)> probe = {};
   /// Look at every float a command writes; the first NaN or infinity ends the run.
   bool checkNumerics = false;
   /// May save what the failure shows; the returned text joins the error message.
-  std::function<std::string(const NumericsFailure &)> onNumericsFailure;
+  std::function<std::string(const NumericsFailure &)> onNumericsFailure = {};
 };
 
 class Executable {
