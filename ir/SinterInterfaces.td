@@ -81,6 +81,14 @@ def LayoutInterface : Sinter_Interface<"LayoutOpInterface"> {
     InterfaceMethod<"Whether channels last pays for itself here, so that the layout pass should start from this op.", "bool", "prefersChannelsLast">,
   ];
 }
+def PermutableInterface : Sinter_Interface<"PermutableOpInterface"> {
+  let description = "Works alike on tensors whose dimensions are permuted, so that the layout pass can carry a layout through it.";
+  let methods = [InterfaceMethod<[{Builds the op over `operands`, its own with dimensions permuted (operand dimension i is the former
+      permutation[i]; one rank for all), and says in `resultPermutation` which former dimension of the result each one is. Null where
+      the result would differ.}], "::mlir::Operation *", "buildPermuted",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands, "::llvm::ArrayRef<int64_t>":$permutation,
+           "::llvm::SmallVectorImpl<int64_t> &":$resultPermutation)>];
+}
 
 def Evaluable : DeclareOpInterfaceMethods<EvaluableInterface>;
 def Element : DeclareOpInterfaceMethods<ElementInterface, ["laneDim"]>;
@@ -88,5 +96,6 @@ def Differentiable : DeclareOpInterfaceMethods<DifferentiableInterface>;
 def Decomposable : DeclareOpInterfaceMethods<DecomposableInterface>;
 def Contraction : DeclareOpInterfaceMethods<ContractionInterface>;
 def Layout : DeclareOpInterfaceMethods<LayoutInterface>;
+def Permutable : DeclareOpInterfaceMethods<PermutableInterface>;
 
 #endif

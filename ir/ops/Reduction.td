@@ -4,7 +4,7 @@
 include "ir/SinterBase.td"
 
 class Sinter_Reduce<string mnemonic, string text, TypeConstraint type, TypeConstraint result, list<Trait> traits, list<string> methods = []>
-    : Sinter_Inferred<mnemonic, !listconcat([DeclareOpInterfaceMethods<ReductionInterface, methods>], traits)> {
+    : Sinter_Inferred<mnemonic, !listconcat([DeclareOpInterfaceMethods<ReductionInterface, methods>, Permutable], traits)> {
   let summary = text;
   let family = "reduction";
   let arguments = (ins type:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keepdim);

@@ -28,7 +28,7 @@ def ArangeOp : Sinter_Typed<"arange", [DeclareOpInterfaceMethods<ElementInterfac
   let results = (outs NumberTensor:$y);
   let assemblyFormat = "$start `,` $step attr-dict `:` type($y)";
 }
-def ExpandOp : Sinter_Typed<"expand", [Element, Differentiable]> {
+def ExpandOp : Sinter_Typed<"expand", [Element, Differentiable, Permutable]> {
   let summary = "broadcasts: dimensions are aligned at the right; those of size 1 and new ones are repeated";
   let family = "shape";
   let arguments = (ins AnyTensor_:$x);
@@ -52,7 +52,7 @@ def TransposeOp : Sinter_Inferred<"transpose", [Element, Differentiable]> {
   let assemblyFormat = "$x $permutation attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
 }
-def SliceOp : Sinter_Typed<"slice", [Element, Differentiable]> {
+def SliceOp : Sinter_Typed<"slice", [Element, Differentiable, Permutable]> {
   let summary = "y[i...] = x[starts + i * strides]; sizes from the result type";
   let family = "shape";
   let arguments = (ins AnyTensor_:$x, DenseI64ArrayAttr:$starts, DenseI64ArrayAttr:$strides);
@@ -60,14 +60,14 @@ def SliceOp : Sinter_Typed<"slice", [Element, Differentiable]> {
   let assemblyFormat = "$x $starts `strides` $strides attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
 }
-def PadOp : Sinter_Inferred<"pad", [Element, Differentiable]> {
+def PadOp : Sinter_Inferred<"pad", [Element, Differentiable, Permutable]> {
   let summary = "adds low and high elements of `value` around each dimension, and `interior` ones between neighbours";
   let family = "shape";
   let arguments = (ins AnyTensor_:$x, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$interior, F64Attr:$value);
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$x `low` $low `high` $high `interior` $interior `value` $value attr-dict `:` type($x) `to` type($y)";
 }
-def ConcatOp : Sinter_Inferred<"concat", [Element, Differentiable]> {
+def ConcatOp : Sinter_Inferred<"concat", [Element, Differentiable, Permutable]> {
   let summary = "joins tensors along `dim`";
   let family = "shape";
   let arguments = (ins Variadic<AnyTensor_>:$inputs, I64Attr:$dim);
