@@ -23,6 +23,8 @@ endif()
 
 function(sinter_flags target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+  # libstdc++ 12's own stable_sort uses what it has deprecated, which Clang reports at our call.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
   if(SINTER_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${SINTER_SANITIZE} -fno-omit-frame-pointer -g)
     target_link_options(${target} PUBLIC -fsanitize=${SINTER_SANITIZE})

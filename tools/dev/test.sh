@@ -65,6 +65,7 @@ lintPart() {
   local failed=0
   step "lint" python3 tests/lint/lint.py || failed=1
   step "lint's own tests" python3 tests/lint/lint_test.py || failed=1
+  command -v shellcheck >/dev/null || printf 'skipped\tlint: shell\tshellcheck is not installed\n' >>"$RESULTS/steps.tsv"
   return $failed
 }
 
