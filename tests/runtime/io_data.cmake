@@ -7,3 +7,12 @@ function(sinter_io_test name)
 endfunction()
 
 sinter_io_test(io_test io_file_test.cpp io_npy_test.cpp io_safetensors_test.cpp LINK sinter_io)
+
+if(TARGET sinter_data)
+  find_package(ZLIB REQUIRED)
+  set(SINTER_MNIST_DIR ${PROJECT_SOURCE_DIR}/models/mnist/data)
+  sinter_io_test(data_test data_idx_test.cpp data_loader_test.cpp data_checkpoint_test.cpp
+    $<TARGET_OBJECTS:sinter_no_vendor>
+    LINK sinter_data ZLIB::ZLIB)
+  target_compile_definitions(data_test PRIVATE SINTER_MNIST_DIR="${SINTER_MNIST_DIR}")
+endif()
