@@ -167,6 +167,8 @@ void ChannelsLast::rebuildPermutable(ir::PermutableOpInterface op) {
 
 /// Whether toLast() moves no data.
 bool ChannelsLast::isCheap(Value value) const {
+  if (rankOf(value) > 4)
+    return false;
   if (rankOf(value) < 4 || last.contains(value) || movesUnitsOnly(value, kToLast))
     return true;
   Operation *op = value.getDefiningOp();
@@ -176,11 +178,12 @@ bool ChannelsLast::isCheap(Value value) const {
 }
 
 Value ChannelsLast::toLast(Value value) {
-  Value &known = last[value];
-  if (known)
+  if (Value known = last.lookup(value))
     return known;
   Value built = buildLast(value);
-  return last[value] = built; // building may have moved `known`
+  if (rankOf(value) == 4)
+    last[value] = built;
+  return built;
 }
 
 Value ChannelsLast::buildLast(Value value) {
