@@ -6,7 +6,8 @@ Reads, below the folder:
   <part>.ctest.xml    CTest's JUnit file
   <part>.gtest/*.xml  what the part's GoogleTest binaries wrote: their cases stand in for CTest's one entry a binary
   *.lit.xml           lit's JUnit file
-Failures and skips are listed with their reasons. Exit status 1 when anything failed, or nothing ran.
+Parts named after the folder failed as a whole: they count where no result tells of a failure. Failures and skips are
+listed with their reasons. Exit status 1 when anything failed, or nothing ran.
 """
 import re
 import sys
@@ -21,39 +22,39 @@ class Result(NamedTuple):
     reason: str = ""
 
 
-def firstLine(text):
-    return next((line.strip() for line in (text or "").splitlines() if line.strip()), "")
+def summary(text, location=True):
+    """The lines of a message in one, without its file:line if location is False."""
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    return " ".join(line for line in lines if location or not re.match(r"^\S+:\d+$", line))[:160]
+
+
+def lastLine(text):
+    return next((line.strip() for line in reversed((text or "").splitlines()) if line.strip()), "")
 
 
 def junitResult(case, name):
     """The outcome of a JUnit testcase as CTest, GoogleTest and lit write it."""
+    output = lastLine(case.findtext("system-out"))
     for tag in ("failure", "error"):
         if (node := case.find(tag)) is not None:
-            return Result("failed", name, firstLine(node.get("message")) or firstLine(node.text))
+            return Result("failed", name, summary(node.get("message")) or (node.text or "").partition("\n")[0] or output)
     node = case.find("skipped")
-    if node is not None or case.get("status") in ("notrun", "disabled") or case.get("result") == "skipped":
-        reason = "" if node is None else firstLine(node.get("message")) or firstLine(node.text)
-        if not reason or reason.startswith("SKIP_"):  # CTest names the property that said so, the output why
-            reason = firstLine(case.findtext("system-out")) or reason
+    if node is None:
+        status = "passed" if case.get("status") in (None, "run") else "failed"
+        return Result(status, name, "" if status == "passed" else output)
+    reason = summary(node.get("message") or node.text, location=False)
+    if case.get("status") != "notrun":
         return Result("skipped", name, reason or "no reason given")
-    if case.get("status") == "fail":
-        return Result("failed", name, firstLine(case.findtext("system-out")))
-    return Result("passed", name)
-
-
-def skipReason(node):
-    """GoogleTest's message starts with file:line; the reason is what follows."""
-    lines = [line.strip() for line in (node.text or node.get("message") or "").splitlines() if line.strip()]
-    return " ".join(line for line in lines if not re.match(r"^\S+:\d+$", line))
+    # CTest: only these two are the test's own wish; anything else not run (no executable, failed fixture) is a failure.
+    if reason.startswith(("SKIP_RETURN_CODE", "SKIP_REGULAR_EXPRESSION")):
+        return Result("skipped", name, output or reason)
+    return Result("failed", name, f"not run: {reason}")
 
 
 def gtestResults(path, part):
     for case in xml.parse(path).getroot().iter("testcase"):
         name = f"{part}: {case.get('classname')}.{case.get('name')}"
-        result = junitResult(case, name)
-        if result.status == "skipped" and (node := case.find("skipped")) is not None:
-            result = result._replace(reason=skipReason(node) or result.reason)
-        yield result
+        yield junitResult(case, name)
 
 
 def ctestResults(path):
@@ -75,7 +76,7 @@ def ctestResults(path):
 
 def litResults(path):
     for case in xml.parse(path).getroot().iter("testcase"):
-        yield junitResult(case, f"lit: {case.get('classname')}/{case.get('name')}")
+        yield junitResult(case, f"lit: {case.get('classname').partition('.')[2]}/{case.get('name')}")
 
 
 def stepResults(path):
@@ -94,8 +95,10 @@ def collect(folder):
                 yield Result("failed", path.name, f"unreadable results: {error}")
 
 
-def main(folder):
+def main(folder, failedParts):
     results = list(collect(Path(folder)))
+    if not any(result.status == "failed" for result in results):
+        results += [Result("failed", part, "its runner failed: see above") for part in failedParts]
     for status, heading in (("skipped", "skipped:"), ("failed", "FAILED:")):
         if listed := [result for result in results if result.status == status]:
             print(heading)
@@ -103,8 +106,8 @@ def main(folder):
                 print(f"  {result.name}" + (f"  ({result.reason})" if result.reason else ""))
     count = {status: sum(r.status == status for r in results) for status in ("passed", "failed", "skipped")}
     print("{passed} passed, {failed} failed, {skipped} skipped".format(**count))
-    return 1 if count["failed"] or not count["passed"] else 0
+    return 1 if count["failed"] or not results else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -6,7 +6,7 @@ RESULTS=$PWD/build/results
 ALL_PARTS=(lint unit lit e2e docs runtime clang asan tsan)
 
 runTests() {
-  local part started status=0
+  local part started failed=()
   (($#)) || set -- "${ALL_PARTS[@]}"
   setup
   rm -rf "$RESULTS"
@@ -14,12 +14,11 @@ runTests() {
   for part in "$@"; do
     say "$part"
     started=$SECONDS
-    runPart "$part" || status=1
+    runPart "$part" || failed+=("$part")
     echo "($part: $((SECONDS - started)) s)"
   done
   say "results"
-  python3 tools/dev/report.py "$RESULTS" || status=1
-  return $status
+  python3 tools/dev/report.py "$RESULTS" "${failed[@]}"
 }
 
 runPart() {
@@ -62,11 +61,12 @@ buildPart() {
 }
 
 lintPart() {
-  local failed=0
-  step "lint" python3 tests/lint/lint.py || failed=1
-  step "lint's own tests" python3 tests/lint/lint_test.py || failed=1
+  local status=0
+  step "lint" python3 tests/lint/lint.py || status=1
+  step "lint's own tests" python3 tests/lint/lint_test.py || status=1
+  step "report's own tests" python3 tests/lint/report_test.py || status=1
   command -v shellcheck >/dev/null || printf 'skipped\tlint: shell\tshellcheck is not installed\n' >>"$RESULTS/steps.tsv"
-  return $failed
+  return $status
 }
 
 # runCTest PRESET NAME [ctest options]: GoogleTest binaries also write one XML a binary, so that cases are counted.
