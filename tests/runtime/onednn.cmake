@@ -1,0 +1,3 @@
+sinter_test(onednn_matmul_test onednn_matmul_test.cpp LINK sinter_cpu_onednn)
+sinter_test(onednn_convolution_test onednn_convolution_test.cpp LINK sinter_cpu_onednn)
+sinter_test(onednn_provider_test onednn_provider_test.cpp LINK sinter_cpu_onednn gomp)
