@@ -41,12 +41,18 @@ public:
   Formatter(const Array &array, const std::vector<int64_t> &positions) : array(array) {
     if (isFloat(array.dtype()))
       chooseFloatFormat(positions);
+    size_t whole = 0; // the longest word without a point, e.g. "nan": it spans both sides
     for (int64_t position : positions) {
       std::string text = raw(position);
       size_t split = splitAt(text);
+      if (split == text.size()) {
+        whole = std::max(whole, text.size());
+        continue;
+      }
       left = std::max(left, split);
       right = std::max(right, text.size() - split);
     }
+    left = std::max(left + right, whole) - right;
   }
 
   std::string operator()(int64_t position) const {

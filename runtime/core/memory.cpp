@@ -2,6 +2,7 @@
 
 #include "sinter/base/text.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sys/mman.h>
 #include <utility>
@@ -11,20 +12,21 @@ namespace sinter::rt {
 constexpr int64_t hugePage = 2 << 20;
 
 StatusOr<Memory> Memory::allocate(int64_t bytes) {
+  Memory memory;
   bool huge = bytes >= 2 * hugePage;
   int64_t alignment = huge ? hugePage : int64_t(kAlignment);
-  int64_t rounded;
-  Memory memory;
-  if (bytes >= 0 && !__builtin_add_overflow(bytes, alignment - 1, &rounded))
-    memory.first = static_cast<std::byte *>(
-        std::aligned_alloc(alignment, std::max(alignment, rounded & -alignment)));
+  int64_t whole = 0;
+  if (bytes >= 0 && bytes <= kMostBytes) {
+    whole = std::max(alignment, (bytes + alignment - 1) & -alignment);
+    memory.first = static_cast<std::byte *>(std::aligned_alloc(alignment, whole));
+  }
   if (!memory.first)
     return makeError(Code::OutOfMemory, "cannot allocate ", formatBytes(bytes),
                      " of memory; use a smaller batch or free memory");
   memory.size = bytes;
 #ifdef MADV_HUGEPAGE
   if (huge)
-    madvise(memory.first, rounded & -alignment, MADV_HUGEPAGE);
+    madvise(memory.first, whole, MADV_HUGEPAGE);
 #endif
   return memory;
 }

@@ -51,14 +51,13 @@ std::pair<int32_t, int64_t> fullestCommand(std::span<const Interval> intervals) 
   return fullest;
 }
 
-} // namespace
-
-ArenaPlan planArena(std::span<const Interval> intervals) {
+/// Each into the smallest gap that holds it, between those placed before.
+ArenaPlan placeInOrder(std::span<const Interval> intervals, const std::vector<size_t> &order) {
   ArenaPlan plan;
   plan.offsets.assign(intervals.size(), 0);
   std::vector<size_t> placed;                        // sorted by offset
   std::vector<std::pair<int64_t, int64_t>> blocking; // offset and size
-  for (size_t i : largestFirst(intervals)) {
+  for (size_t i : order) {
     int64_t bytes = alignUp(intervals[i].bytes);
     if (bytes == 0)
       continue;
@@ -74,6 +73,22 @@ ArenaPlan planArena(std::span<const Interval> intervals) {
     placed.insert(behind, i);
   }
   return plan;
+}
+
+} // namespace
+
+ArenaPlan planArena(std::span<const Interval> intervals) {
+  auto lifetime = [](const Interval &interval) { return interval.lastUse - interval.firstUse; };
+  ArenaPlan bySize = placeInOrder(intervals, largestFirst(intervals));
+  if (bySize.peak == lowerBound(intervals))
+    return bySize;
+  // Long-lived buffers at one end leave larger gaps to the others.
+  std::vector<size_t> longestFirst = largestFirst(intervals);
+  std::stable_sort(longestFirst.begin(), longestFirst.end(), [&](size_t a, size_t b) {
+    return lifetime(intervals[a]) > lifetime(intervals[b]);
+  });
+  ArenaPlan byLifetime = placeInOrder(intervals, longestFirst);
+  return byLifetime.peak < bySize.peak ? byLifetime : bySize;
 }
 
 int64_t lowerBound(std::span<const Interval> intervals) { return fullestCommand(intervals).second; }

@@ -7,9 +7,6 @@
 namespace sinter::rt {
 namespace {
 
-/// More than any machine maps; keeps sums of sizes from overflowing.
-constexpr int64_t mostBytes = int64_t(1) << 46;
-
 bool writesNothing(std::span<const int64_t> dims) { return elementCount(dims) == 0; }
 
 } // namespace
@@ -162,7 +159,7 @@ int64_t ShapePlanner::capacity(const ShapePlan &plan, const Buffer &buffer) cons
   case BufferKind::Arena:
     break;
   }
-  return mostBytes;
+  return kMostBytes;
 }
 
 Status ShapePlanner::sizeBuffer(ShapePlan &plan, size_t position) const {
@@ -171,12 +168,12 @@ Status ShapePlanner::sizeBuffer(ShapePlan &plan, size_t position) const {
   int64_t offset = buffer.kind == BufferKind::View ? plan.values[buffer.offset] : 0;
   int64_t elementBytes = int64_t(byteSize(buffer.dtype));
   auto refuse = [&](const auto &...parts) {
-    std::string_view owner = buffer.name == kNone ? "" : program.strings[buffer.name];
+    std::string owner = buffer.name == kNone ? "unnamed" : program.strings[buffer.name];
     return makeError(Code::Corrupt, "entry '", entry.name, "': buffer ", position, " (", owner,
                      ") of type ", formatType(buffer.dtype, plan.bufferDims[position]), ": ",
                      parts..., "; compile the model again");
   };
-  if (elements < 0 || elements > mostBytes / elementBytes || bytes > mostBytes)
+  if (elements < 0 || elements > kMostBytes / elementBytes || bytes > kMostBytes)
     return makeError(Code::InvalidArgument, "entry '", entry.name,
                      "': these shapes need a buffer of type ",
                      formatType(buffer.dtype, plan.bufferDims[position]),
@@ -220,7 +217,7 @@ Status ShapePlanner::addStep(ShapePlan &plan, Index index, size_t firstPointer) 
     step.kernel = kernels[command.target];
     step.tasks = plan.values[command.tasks];
     int64_t scratch = command.scratchBytes == kNone ? 0 : plan.values[command.scratchBytes];
-    if (step.tasks < 0 || scratch < 0 || scratch > mostBytes / threads)
+    if (step.tasks < 0 || scratch < 0 || scratch > kMostBytes / threads)
       return commandError(Code::Corrupt, index, "needs ", step.tasks, " tasks and ", scratch,
                           " bytes of scratch for these shapes; compile the model again");
     if (step.tasks == 0)

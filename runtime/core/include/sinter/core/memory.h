@@ -10,6 +10,8 @@
 namespace sinter::rt {
 
 inline constexpr size_t kAlignment = 64;
+/// More than any machine maps; refused outright, so that sums of sizes can't overflow.
+inline constexpr int64_t kMostBytes = int64_t(1) << 46;
 
 constexpr int64_t alignUp(int64_t bytes) {
   return (bytes + int64_t(kAlignment) - 1) & -int64_t(kAlignment);

@@ -21,8 +21,8 @@ struct ArenaPlan {
   int64_t peak = 0;             ///< bytes the arena must have
 };
 
-/// Intervals that are alive together never overlap. Greedy: the largest first,
-/// each into the smallest gap that holds it.
+/// Intervals that are alive together never overlap. Greedy best fit, the largest
+/// first or the longest-lived first, whichever needs less.
 ArenaPlan planArena(std::span<const Interval> intervals);
 
 /// The largest sum of bytes alive at one command: no plan can need less.
