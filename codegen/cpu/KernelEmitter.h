@@ -1,0 +1,83 @@
+// Emits the code of kernels: loads, stores and elements of a group's values, scalar or in vectors of neighbouring elements.
+//
+// One emitter writes one kernel function (see sinter/abi/kernel.h) in the arith, math, scf, vector and llvm dialects. Group
+// emitters (Pointwise.cpp, Reduction.cpp, ...) drive it: they make the loops and ask for elements at indices.
+#pragma once
+
+#include "sinter/ir/Dialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace sinter::codegen {
+
+class KernelEmitter : public ir::ElementSource {
+public:
+  /// Starts function `name` in `module`: operands are the tensors `inputs`, then `others` buffers more (outputs, temporaries).
+  KernelEmitter(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc, mlir::ValueRange inputs, unsigned others);
+
+  /// Element of any tensor known here, at `at`, with the current number of lanes.
+  mlir::Value valueAt(mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
+  /// Gives `tensor` (a reduction's or contraction's result) a value for all indices from here on; null takes it away.
+  void define(mlir::Value tensor, mlir::Value value);
+  /// Writes an element (or lanes of them) of `tensor` to the buffer of operand `operand`.
+  void store(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at, mlir::Value value);
+  /// Reads back an element of `tensor` from the buffer of operand `operand`.
+  mlir::Value loadElement(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at) { return load(operand, tensor, at); }
+  /// Plain access to the buffer of operand `operand`, in elements of `type` at a linear index.
+  mlir::Value loadRaw(unsigned operand, mlir::Type type, mlir::Value linear);
+  void storeRaw(unsigned operand, mlir::Value value, mlir::Value linear);
+  mlir::Value scratch() const { return scratchPointer; }
+  mlir::Value pointerAt(mlir::Value base, mlir::Type element, mlir::Value linear);
+
+  /// Runs `body` with vectors of `lanes` elements.
+  void withLanes(int64_t lanes, llvm::function_ref<void()> body);
+  /// A loop [from, to) by `step` that carries values; `body(i, carried)` returns the next ones.
+  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange carried,
+                                      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  void loop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  /// Indices of dimension sizes `sizes` at row-major position `linear`.
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<mlir::AffineExpr> sizes);
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value minimum(mlir::Value a, mlir::Value b);
+  /// How many whole vectors of `lanes` fit in `count`.
+  mlir::Value wholeLanes(mlir::Value count, int64_t lanes);
+  mlir::Value begin() const { return beginTask; }
+  mlir::Value end() const { return endTask; }
+  void finish();
+
+  // ElementSource
+  mlir::Value element(unsigned operand, llvm::ArrayRef<ir::Index> at) override;
+  mlir::Value operandValue(unsigned operand) override;
+  mlir::Value dim(mlir::AffineExpr size) override;
+  int64_t lanes() const override { return laneCount; }
+
+private:
+  mlir::Value load(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
+  std::pair<mlir::Value, mlir::Value> address(mlir::Value tensor, llvm::ArrayRef<ir::Index> at, int64_t &laneStride);
+  mlir::Value fromStorage(mlir::Value stored, mlir::Type element);
+  mlir::Value toStorage(mlir::Value value, mlir::Type element);
+  bool visibleHere(mlir::Value value) const;
+
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::Value> pointers;
+  llvm::DenseMap<mlir::Value, unsigned> operandOf;
+  llvm::DenseMap<mlir::Value, mlir::Value> defined;
+  llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizes;
+  struct Cached {
+    int64_t lanes;
+    llvm::SmallVector<ir::Index> at;
+    mlir::Value value;
+  };
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Cached, 2>> cache;
+  mlir::Operation *current = nullptr;
+  mlir::Value symbols, scratchPointer, beginTask, endTask;
+  int64_t laneCount = 1;
+  mlir::OpBuilder ownBuilder;
+};
+
+/// The type a tensor element has in memory: i8 for bool, signless integers.
+mlir::Type storageType(mlir::Type element);
+
+} // namespace sinter::codegen
