@@ -299,8 +299,9 @@ Status writeSafetensors(const std::string &path, std::vector<TensorView> tensors
     if (validUtf8(key) != key.size() || validUtf8(value) != value.size())
       return makeError(Code::InvalidArgument, "cannot write ", path, ": metadata '", key,
                        "' is not UTF-8; encode it, e.g. as hexadecimal digits");
-  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorView &a, const TensorView &b) {
-    return byteSize(a.dtype) > byteSize(b.dtype);
+  std::sort(tensors.begin(), tensors.end(), [](const TensorView &a, const TensorView &b) {
+    size_t left = byteSize(a.dtype), right = byteSize(b.dtype);
+    return left != right ? left > right : a.name < b.name;
   });
   std::string header = describe(tensors, metadata);
   if (header.size() > kMaxHeaderBytes)
