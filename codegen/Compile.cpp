@@ -1,1 +1,118 @@
+#include "Pipeline.h"
 
+#include "cpu/Lowering.h"
+#include "jit/Jit.h"
+#include "program/ProgramBuilder.h"
+
+#include "sinter/core/isa.h"
+#include "sinter/passes/Passes.h"
+#include "sinter/passes/Pipelines.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace sinter::codegen {
+
+static double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void registerDialects(DialectRegistry &registry) {
+  registry.insert<ir::SinterDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
+                  vector::VectorDialect, LLVM::LLVMDialect, ub::UBDialect>();
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+std::string hostIsa() { return std::string(rt::bestIsa()); }
+
+/// Prints the IR after the passes that --dump-ir names.
+static void dumpAfter(PassManager &manager, const std::vector<std::string> &wanted) {
+  if (wanted.empty())
+    return;
+  bool all = llvm::is_contained(wanted, "all");
+  manager.getContext()->disableMultithreading();
+  manager.enableIRPrinting(
+      [](Pass *, Operation *) { return false; },
+      [wanted, all](Pass *pass, Operation *) {
+        StringRef name = pass->getArgument();
+        return all || llvm::any_of(wanted, [&](StringRef item) { return item == name || (item.consume_front("after:") && item == name); });
+      },
+      /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/false);
+}
+
+LogicalResult optimiseGraph(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
+  PassManager manager(module.getContext());
+  manager.enableVerifier(options.verifyEach);
+  dumpAfter(manager, options.dumpIr);
+  passes::buildGraphPipeline(manager, {});
+  passes::FusionPassOptions fusion;
+  fusion.fuse = options.fuse;
+  fusion.report = options.printFusion;
+  manager.addNestedPass<func::FuncOp>(passes::createFusionPass(fusion));
+  if (failed(manager.run(module)))
+    return failure();
+  module.walk([&](Operation *op) {
+    if (isa<ir::GroupOp>(op))
+      ++stats.groups;
+    else if (isa_and_present<ir::SinterDialect>(op->getDialect()) && !isa<ir::YieldOp, ir::VariableOp>(op))
+      ++stats.ops;
+  });
+  return success();
+}
+
+FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
+  double start = seconds();
+  std::string name = options.isa.empty() ? hostIsa() : options.isa;
+  const Isa *isa = findIsa(name);
+  if (!isa)
+    return module.emitError("unknown instruction set '") << name << "'", failure();
+  JitImage image;
+  if (failed(optimiseGraph(module, options, image.stats)))
+    return failure();
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  ProgramOptions program;
+  program.target.lanes = isa->lanes;
+  program.vendor = options.vendor == "onednn";
+  FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
+  if (failed(built))
+    return failure();
+  std::vector<std::string> symbols;
+  for (const rt::Kernel &kernel : built->kernels)
+    symbols.push_back(kernel.symbol);
+  image.stats.kernels = int64_t(symbols.size());
+  image.stats.libraryCalls = int64_t(built->libraryCalls.size());
+  image.program = std::make_shared<const rt::Program>(std::move(*built));
+  double llvmStart = seconds();
+  if (!symbols.empty()) {
+    if (failed(lowerKernels(*kernels)))
+      return failure();
+    auto object = compileToObject(*kernels, *isa, /*exported=*/true);
+    if (failed(object))
+      return failure();
+    auto loaded = loadObject(*object, symbols);
+    if (!loaded)
+      return module.emitError("kernels could not be loaded: ") << llvm::toString(loaded.takeError()), failure();
+    image.kernels = std::move(loaded->kernels);
+    image.code = std::move(loaded->code);
+  }
+  image.stats.llvmSeconds = seconds() - llvmStart;
+  image.stats.seconds = seconds() - start;
+  return image;
+}
+
+} // namespace sinter::codegen

@@ -179,6 +179,13 @@ Value KernelEmitter::valueAt(Value tensor, ArrayRef<Index> at) {
   return result;
 }
 
+Value KernelEmitter::factor(ContractionOpInterface op, unsigned side, Value batch, Value row, Value column) {
+  Operation *outer = std::exchange(current, op.getOperation());
+  Value result = op.emitFactor(side, batch, row, column, *this);
+  current = outer;
+  return result;
+}
+
 Value KernelEmitter::element(unsigned operand, ArrayRef<Index> at) { return valueAt(current->getOperand(operand), at); }
 Value KernelEmitter::operandValue(unsigned operand) { return current->getOperand(operand); }
 

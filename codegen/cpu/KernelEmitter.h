@@ -19,6 +19,8 @@ public:
 
   /// Element of any tensor known here, at `at`, with the current number of lanes.
   mlir::Value valueAt(mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
+  /// Element of a contraction's left (0) or right (1) factor; scalar.
+  mlir::Value factor(ir::ContractionOpInterface op, unsigned side, mlir::Value batch, mlir::Value row, mlir::Value column);
   /// Gives `tensor` (a reduction's or contraction's result) a value for all indices from here on; null takes it away.
   void define(mlir::Value tensor, mlir::Value value);
   /// Writes an element (or lanes of them) of `tensor` to the buffer of operand `operand`.

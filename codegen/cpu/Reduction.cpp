@@ -449,12 +449,13 @@ struct ReductionBuilder {
       addKernel(name + "_partial", product(layout.sizes(outer), context) * chunks, operands, outputs + unsigned(types.size()));
     }
     KernelEmitter k(module, name + "_combine", group.getLoc(), group.getBody().getArguments(), outputs + unsigned(types.size()));
-    ReductionEmitter emitter{layout, k, target, unsigned(group.getInputs().size())};
+    unsigned firstPartial = unsigned(group.getInputs().size());
+    ReductionEmitter emitter{layout, k, target, firstPartial + unsigned(types.size())};
     auto combineAt = [&](ArrayRef<Index> at) {
       Values state = k.loop(k.index(0), k.dim(chunks), 1, emitter.initial(level), [&](Value chunk, ValueRange carried) {
         Values partial;
         for (auto [i, type] : llvm::enumerate(types))
-          partial.push_back(k.loadRaw(unsigned(buffers() + i), k.laneType(type), partialIndex(k, chunk, at)));
+          partial.push_back(k.loadRaw(unsigned(firstPartial + i), k.laneType(type), partialIndex(k, chunk, at)));
         return emitter.combine(level, carried, partial);
       });
       emitter.defineResults(level, state);
@@ -482,10 +483,10 @@ struct ReductionBuilder {
     });
     k.finish();
     // The partials are read, the group's results written.
-    SmallVector<unsigned> all = allOperands(group);
-    for (size_t i = 0; i < types.size(); ++i)
-      all.push_back(unsigned(buffers() + i));
-    addKernel(name + "_combine", tasks, all, outputs);
+    SmallVector<unsigned> operands = llvm::to_vector(llvm::seq<unsigned>(0, firstPartial));
+    llvm::append_range(operands, llvm::seq<unsigned>(buffers(), buffers() + unsigned(types.size())));
+    llvm::append_range(operands, llvm::seq<unsigned>(firstPartial, buffers()));
+    addKernel(name + "_combine", tasks, operands, outputs);
   }
 
   /// Lanes with which the reduced outputs can be computed along the lane dimension.

@@ -30,12 +30,11 @@ static bool overlap(const Array &a, const Array &b) {
 
 NumericsCheck::NumericsCheck(const Entry &entry, const ShapePlan &plan, const Step &step) {
   const Command &command = entry.commands[step.command];
-  size_t firstOutput = command.buffers.size() - command.outputs;
   for (size_t i = 0; i < command.buffers.size(); ++i) {
     Index buffer = command.buffers[i];
     Array array =
         Array::borrow(step.buffers[i], entry.buffers[buffer].dtype, plan.bufferDims[buffer]);
-    (i < firstOutput ? inputs : outputs).push_back(std::move(array));
+    (writesOperand(command, i) ? outputs : inputs).push_back(std::move(array));
   }
   for (Array &input : inputs)
     if (std::any_of(outputs.begin(), outputs.end(),

@@ -158,7 +158,7 @@ private:
       if (!within(command.buffers[i], entry.buffers))
         return bad("command ", position, " has operand ", i, " out of range");
       const Buffer &owner = entry.buffers[root[command.buffers[i]]];
-      bool written = i + command.outputs >= operands;
+      bool written = writesOperand(command, i);
       if (written && (owner.kind == BufferKind::Input || owner.kind == BufferKind::Constant))
         return bad("command ", position, " writes to an input or a constant");
       if (owner.kind == BufferKind::Arena &&

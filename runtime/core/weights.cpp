@@ -56,8 +56,9 @@ std::vector<bool> writtenVariables(const Program &program) {
     for (const Buffer &buffer : entry.buffers)
       root.push_back(buffer.kind == BufferKind::View ? root[buffer.slot] : &buffer);
     for (const Command &command : entry.commands)
-      for (size_t i = command.buffers.size() - command.outputs; i < command.buffers.size(); ++i)
-        if (const Buffer *owner = root[command.buffers[i]]; owner->kind == BufferKind::Variable)
+      for (size_t i = 0; i < command.buffers.size(); ++i)
+        if (const Buffer *owner = root[command.buffers[i]];
+            owner->kind == BufferKind::Variable && writesOperand(command, i))
           written[owner->slot] = true;
   }
   return written;

@@ -92,8 +92,8 @@ enum class CommandKind : uint8_t {
 struct Command {
   CommandKind kind = CommandKind::Launch;
   Index target = kNone;       ///< kernel or library call
-  std::vector<Index> buffers; ///< operands, inputs first, then outputs
-  Index outputs = 0;          ///< how many of `buffers`, at the end, are written
+  std::vector<Index> buffers; ///< operands, inputs first, then outputs (Library: in the call's order)
+  Index outputs = 0;          ///< how many of `buffers` are written; see `writesOperand`
   Index tasks = kNone;        ///< Launch: Expr of the number of tasks
   Index scratchBytes = kNone; ///< Launch: Expr of scratch bytes a worker, or kNone
   Index name = kNone;         ///< String, e.g. "conv.relu.sum"; the command's, not the kernel's
@@ -101,6 +101,13 @@ struct Command {
   Index module = kNone;       ///< String, dotted module path
   Index flops = kNone, bytes = kNone; ///< Expr: work and minimal traffic, for the profiler
 };
+
+/// Whether the command writes operand `operand`: the last `outputs` of a launch or copy, a library call's third.
+inline bool writesOperand(const Command &command, size_t operand) {
+  if (command.kind == CommandKind::Library)
+    return operand == 2;
+  return operand + size_t(command.outputs) >= command.buffers.size();
+}
 
 /// A kernel's symbol in the compiled image.
 struct Kernel {

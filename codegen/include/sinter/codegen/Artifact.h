@@ -1,0 +1,30 @@
+// Ahead-of-time compilation: from a packaged graph to object files that need nothing of the compiler.
+#pragma once
+
+#include "sinter/codegen/Compile.h"
+
+#include <filesystem>
+
+namespace sinter::codegen {
+
+struct ArtifactOptions {
+  std::string name;                 ///< C identifier; the artifact exports `<name>_api`
+  std::vector<std::string> isas;    ///< variants, e.g. {"x86-64-v3", "x86-64-v4"}
+  std::filesystem::path weights;    ///< safetensors to embed; empty: external
+  std::string weightsFile;          ///< external: file name relative to the artifact
+  CompileOptions compile;
+};
+
+struct ArtifactObjects {
+  std::vector<llvm::SmallVector<char, 0>> objects;
+  rt::Program program;
+  CompileStats stats;
+};
+
+/// Compiles `module` (consumed) for every variant. A failure has been reported as a diagnostic.
+llvm::FailureOr<ArtifactObjects> compileArtifact(mlir::ModuleOp module, const ArtifactOptions &options);
+
+/// The C header of an artifact: what its entries take and give, and how to call them.
+std::string artifactHeader(const rt::Program &program, const std::string &name);
+
+} // namespace sinter::codegen

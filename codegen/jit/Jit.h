@@ -1,0 +1,24 @@
+// Loads an object file of kernels into this process.
+#pragma once
+
+#include "sinter/abi/kernel.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sinter::codegen {
+
+struct LoadedKernels {
+  std::shared_ptr<void> code; ///< owns the machine code
+  std::vector<sinter_kernel> kernels;
+};
+
+/// Links `object` and looks up `symbols`, in order.
+llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object, llvm::ArrayRef<std::string> symbols);
+
+} // namespace sinter::codegen

@@ -1,0 +1,36 @@
+// Emits each distinct group once: groups that differ only in names, source places and operands share their kernels.
+#pragma once
+
+#include "cpu/GroupCode.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <list>
+#include <string>
+#include <vector>
+
+namespace sinter::codegen {
+
+class KernelCache {
+public:
+  KernelCache(mlir::ModuleOp kernels, TargetInfo target) : kernels(kernels), target(target) {}
+  /// The code of a group equal to this one, emitted now if it is the first.
+  const GroupCode &lookup(ir::GroupOp group);
+  /// Position of a kernel in `symbols()`.
+  int32_t number(llvm::StringRef symbol) const { return numbers.lookup(symbol); }
+  const std::vector<std::string> &symbols() const { return names; }
+
+private:
+  struct Known {
+    ir::GroupOp group;
+    GroupCode code;
+  };
+  mlir::ModuleOp kernels;
+  TargetInfo target;
+  llvm::DenseMap<size_t, std::vector<Known *>> byHash;
+  std::list<Known> storage;
+  llvm::StringMap<int32_t> numbers;
+  std::vector<std::string> names;
+};
+
+} // namespace sinter::codegen
