@@ -5,11 +5,6 @@
 #include <algorithm>
 
 namespace sinter::rt {
-namespace {
-
-bool writesNothing(std::span<const int64_t> dims) { return elementCount(dims) == 0; }
-
-} // namespace
 
 template <class... Parts>
 Status ShapePlanner::commandError(Code code, Index command, const Parts &...parts) const {
@@ -227,7 +222,7 @@ Status ShapePlanner::addStep(ShapePlan &plan, Index index, size_t firstPointer) 
     break;
   }
   case CommandKind::Library:
-    if (writesNothing(plan.bufferDims[command.buffers.back()]))
+    if (elementCount(plan.bufferDims[command.buffers[2]]) == 0)
       return {};
     SINTER_RETURN_IF_ERROR(addLibraryStep(plan, step));
     break;

@@ -225,7 +225,7 @@ TEST_F(ExecutableTest, SizesThatDoNotFitAreFoundWhenTheShapeIsPlanned) {
       Code::InvalidArgument, {"no machine holds"});
 }
 
-/// Adds a matrix's bias, to see what the executor hands to a library.
+/// Doubles its first operand, to see what the executor hands to a library.
 class FakeLibrary : public LibraryProvider {
 public:
   struct Primitive : LibraryPrimitive {
@@ -259,7 +259,7 @@ Program libraryProgram() {
   entry.inputs = {{"x", DType::F32, {n, four}}};
   entry.outputs = {{"y", DType::F32, {n, four}}, {"z", DType::F32, {n, four}}};
   b.program.constants.push_back({std::vector<std::byte>(64)});
-  b.program.libraryCalls = {{LibraryOp::Matmul, {0, 0, 0}, {}}};
+  b.program.libraryCalls = {{LibraryOp::Matmul, {0, 0, 0}, {PostOp::Add, PostOp::Relu}}};
   entry.buffers = {b.buffer(BufferKind::Input, DType::F32, {n, four}, 0),
                    b.buffer(BufferKind::Constant, DType::F32, {four, four}, 0),
                    b.buffer(BufferKind::Output, DType::F32, {n, four}, 0),
@@ -267,7 +267,7 @@ Program libraryProgram() {
   for (Index out : {2, 3}) {
     Command command;
     command.kind = CommandKind::Library, command.target = 0, command.outputs = 1;
-    command.buffers = {0, 1, out};
+    command.buffers = {0, 1, out, 0}; // the residual stands behind the result
     command.name = b.program.addString("matmul"), command.location = b.program.addString("m.cc:3");
     entry.commands.push_back(command);
   }

@@ -92,7 +92,7 @@ enum class CommandKind : uint8_t {
 struct Command {
   CommandKind kind = CommandKind::Launch;
   Index target = kNone;       ///< kernel or library call
-  std::vector<Index> buffers; ///< operands, inputs first, then outputs (Library: in the call's order)
+  std::vector<Index> buffers; ///< inputs, then outputs (Library: in the call's order)
   Index outputs = 0;          ///< how many of `buffers` are written; see `writesOperand`
   Index tasks = kNone;        ///< Launch: Expr of the number of tasks
   Index scratchBytes = kNone; ///< Launch: Expr of scratch bytes a worker, or kNone
@@ -102,7 +102,8 @@ struct Command {
   Index flops = kNone, bytes = kNone; ///< Expr: work and minimal traffic, for the profiler
 };
 
-/// Whether the command writes operand `operand`: the last `outputs` of a launch or copy, a library call's third.
+/// Whether the command writes operand `operand`: the last `outputs` of a launch or
+/// copy, a library call's third.
 inline bool writesOperand(const Command &command, size_t operand) {
   if (command.kind == CommandKind::Library)
     return operand == 2;
