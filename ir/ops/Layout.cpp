@@ -1,5 +1,5 @@
-// Image layouts: which operands and results hold images, where channels last pays for itself, and the ops that work alike
-// over permuted dimensions.
+// Image layouts: which operands and results hold images, where channels last pays for itself, and
+// the ops that work alike over permuted dimensions.
 #include "sinter/ir/Dialect.h"
 
 using namespace mlir;

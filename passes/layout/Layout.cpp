@@ -217,8 +217,7 @@ Value ChannelsLast::permuted(Value value, ArrayRef<int64_t> permutation) {
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
   if (movesUnitsOnly(value, permutation))
-    return builder.createOrFold<ir::ReshapeOp>(value.getLoc(), permutedType(value, permutation),
-                                               value);
+    return ir::ReshapeOp::create(builder, value.getLoc(), permutedType(value, permutation), value);
   if (report)
     emitRemark(value.getLoc()) << "transposed " << permutation << ": " << value.getType() << " to "
                                << permutedType(value, permutation);
