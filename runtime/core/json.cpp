@@ -1,15 +1,14 @@
 #include "sinter/core/json.h"
 
+#include "sinter/base/text.h"
+
 #include <charconv>
 
 namespace sinter::rt {
 
-void JsonReader::fail(std::string_view what, size_t where) {
+void JsonReader::fail(Code code, std::string_view what, std::string_view remedy, size_t where) {
   if (error.ok())
-    error = Status(Code::Corrupt, origin + ": byte " + std::to_string(where) + ": " +
-                                      std::string(what) +
-                                      "; the file is damaged or was not "
-                                      "written by a conforming program: write or copy it again");
+    error = makeError(code, origin, ": byte ", where, ": ", what, "; ", remedy);
   at = text.size();
 }
 

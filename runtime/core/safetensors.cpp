@@ -71,11 +71,9 @@ static DType readDType(JsonReader &json, const std::string &tensor) {
   std::string text = json.readString();
   auto found = std::find(kDTypeNames.begin(), kDTypeNames.end(), text);
   if (found == kDTypeNames.end()) {
-    json.fail(
-        "tensor '" + tensor + "' has the dtype '" + text +
-            "', which is not supported (f64, f32, f16, bf16, i64, i32, i16, i8, u8, bool are); "
-            "convert it before saving",
-        at);
+    json.refuse("tensor '" + tensor + "' has the dtype '" + text + "', which is not supported",
+                "convert it before saving (to f64, f32, f16, bf16, i64, i32, i16, i8, u8 or bool)",
+                at);
     return DType::U8;
   }
   return static_cast<DType>(found - kDTypeNames.begin());

@@ -43,11 +43,19 @@ public:
   bool ok() const { return error.ok(); }
   const Status &status() const { return error; }
   /// Makes `what` the error unless there is one; `at` is a value of `position`.
-  void fail(std::string_view what, size_t at);
+  void fail(std::string_view what, size_t at) { fail(Code::Corrupt, what, kDamaged, at); }
+  /// As `fail`, for what is in order but not for us; `remedy` says what to do.
+  void refuse(std::string_view what, std::string_view remedy, size_t at) {
+    fail(Code::Unsupported, what, remedy, at);
+  }
   /// Byte of the file that comes next.
   size_t position() const { return offset + at; }
 
 private:
+  static constexpr std::string_view kDamaged =
+      "the file is damaged or was not written by a conforming program: write or copy it again";
+
+  void fail(Code code, std::string_view what, std::string_view remedy, size_t at);
   bool begin(char bracket);
   bool next(char closing);
   bool accept(char c);
