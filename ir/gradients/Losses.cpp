@@ -21,7 +21,7 @@ static Classified classify(CrossEntropyOp op, OpBuilder &builder) {
   Dims dims = dimsOf(op.getLogits());
   auto labels =
       reshaped(logits.with(op.getLabels()), {dims[0], constantDim(1, builder.getContext())});
-  auto valid = ne(labels, double(op.getIgnoreIndex()));
+  auto valid = ne(labels, double(int64_t(op.getIgnoreIndex())));
   return {logits.with(LogSoftmaxOp::create(builder, op.getLoc(), logits.value, 1)),
           eq(expanded(labels, dims), positions(logits, dims, 1, elementType(op.getLabels()))),
           valid, summed(converted(valid, elementType(logits.value)), {0, 1})};
@@ -58,10 +58,11 @@ SmallVector<Value> MseOp::decompose(OpBuilder &builder) {
 }
 
 SmallVector<Value> DropoutOp::decompose(OpBuilder &builder) {
-  auto x = exprOf(builder, *this, getX());
+  auto x = exprOf(builder, *this, getX()), wide = widened(x); // f16 and bf16 round the factor
   double kept = 1 - d(getProbability());
   Type mask = tensorType(dimsOf(getX()), builder.getI1Type());
   auto dropped = x.with(
       RandomBernoulliOp::create(builder, getLoc(), mask, getState(), getId(), getProbability()));
-  return {select(dropped, filled(x, 0), x * (kept > 0 ? 1 / kept : 0)).value};
+  auto scaled = converted(wide * (kept > 0 ? 1 / kept : 0), elementType(getX()));
+  return {select(dropped, filled(x, 0), scaled).value};
 }

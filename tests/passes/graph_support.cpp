@@ -73,7 +73,9 @@ func::FuncOp Graph::addSquares(StringRef from, StringRef name) {
   return copy(from, name, [](OpBuilder &builder, func::FuncOp function, ValueRange results) {
     Value total;
     for (Value result : results) {
-      Value square = MulOp::create(builder, function.getLoc(), result, result);
+      Type wide = tensorType(dimsOf(result), builder.getF64Type());
+      Value cast = CastOp::create(builder, function.getLoc(), wide, result);
+      Value square = MulOp::create(builder, function.getLoc(), cast, cast);
       auto all = llvm::to_vector(llvm::seq<int64_t>(0, tensorTypeOf(result).getRank()));
       Value sum = SumOp::create(builder, function.getLoc(), square, all);
       total = total ? AddOp::create(builder, function.getLoc(), total, sum) : sum;

@@ -1,9 +1,9 @@
 // RUN: sinter-opt %s --split-input-file --sinter-graph | FileCheck %s
-// RUN: sinter-opt %s --split-input-file --sinter-graph=channels-last=false | FileCheck %s --check-prefix=FIRST
+// RUN: sinter-opt %s --split-input-file --sinter-graph=channels-last=false | FileCheck %s --check-prefix=PLAIN
 
 // The whole training step of a block works channels last: one channel in makes the input free, and the order of elements
 // is visible only where images are flattened, forward and backward.
-// FIRST-NOT: channels_last
+// PLAIN-NOT: channels_last
 // CHECK-LABEL: func.func @block
 // CHECK: sinter.reshape %arg0 : tensor<4x1x8x8xf32> to tensor<4x8x8x1xf32>
 // CHECK: sinter.conv2d {{.*}}channels_last{{.*}} -> tensor<4x8x8x32xf32>
@@ -66,8 +66,8 @@ func.func @few(%x: tensor<2x3x5x4xf32>, %w: tensor<2x3x1x1xf32>) -> tensor<2x2x5
 // argmax over channels and rows would number them in another order: it gets its images channels first.
 // CHECK-LABEL: func.func @positions
 // CHECK: sinter.conv2d
-// CHECK: %[[FIRST:.*]] = sinter.transpose {{.*}} [0, 3, 1, 2]
-// CHECK: sinter.argmax %[[FIRST]] dims [1, 2]
+// CHECK: %[[BACK:.*]] = sinter.transpose {{.*}} [0, 3, 1, 2]
+// CHECK: sinter.argmax %[[BACK]] dims [1, 2]
 func.func @positions(%x: tensor<2x3x5x4xf32>, %w: tensor<8x3x1x1xf32>) -> tensor<2x4xi64> {
   %0 = sinter.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x5x4xf32>, tensor<8x3x1x1xf32>) -> tensor<2x8x5x4xf32>
   %1 = sinter.argmax %0 dims [1, 2] : tensor<2x8x5x4xf32> to tensor<2x4xi64>

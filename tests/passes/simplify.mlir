@@ -25,12 +25,16 @@ func.func @read_transposed(%a: tensor<3x2xf32>, %b: tensor<3x4xf32>) -> tensor<2
 }
 
 // Assignments and probes stay, and what they need.
+sinter.variable @v : tensor<4xf32>
 // CHECK-LABEL: func.func @effects
 // CHECK: %[[R:.*]] = sinter.read @v
-// CHECK: sinter.assign @v, %[[R]]
-sinter.variable @v : tensor<4xf32>
+// CHECK: %[[E:.*]] = sinter.exp %[[R]]
+// CHECK: sinter.probe %[[E]]
+// CHECK: sinter.assign @v, %[[E]]
 func.func @effects() {
   %0 = sinter.read @v : tensor<4xf32>
-  sinter.assign @v, %0 : tensor<4xf32>
+  %1 = sinter.exp %0 : tensor<4xf32>
+  sinter.probe %1, "e" : tensor<4xf32>
+  sinter.assign @v, %1 : tensor<4xf32>
   return
 }
