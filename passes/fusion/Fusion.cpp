@@ -30,10 +30,8 @@ void copyFreeOps(Block &block) {
     for (OpOperand &use : op.getUses())
       if (isFusible(use.getOwner()))
         uses.push_back(&use);
-    for (OpOperand *use : llvm::drop_begin(uses)) {
-      Operation *copy = OpBuilder(&op).clone(op);
-      use->set(copy->getResult(0));
-    }
+    for (size_t i = 1; i < uses.size(); ++i) // the first use keeps the op itself
+      uses[i]->set(OpBuilder(&op).clone(op)->getResult(0));
     if (op.use_empty())
       op.erase();
   }
