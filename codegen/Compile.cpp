@@ -56,6 +56,7 @@ static void dumpAfter(PassManager &manager, const std::vector<std::string> &want
 }
 
 LogicalResult optimiseGraph(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
+  module.getContext()->loadAllAvailableDialects();
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
   dumpAfter(manager, options.dumpIr);

@@ -8,43 +8,60 @@ using namespace mlir;
 
 namespace sinter::codegen {
 
+/// The command list of `module` (consumed), and its kernels. Every variant has the same: schedules depend on shapes and
+/// on lanes, and all instruction sets have the same lanes.
+static FailureOr<rt::Program> plan(ModuleOp module, ModuleOp kernels, const CompileOptions &options,
+                                   CompileStats &stats) {
+  if (failed(optimiseGraph(module, options, stats)))
+    return failure();
+  ProgramOptions program;
+  program.target.lanes = allIsas()[0].lanes;
+  program.vendor = options.vendor == "onednn";
+  return buildProgram(module, kernels, program);
+}
+
+FailureOr<rt::Program> planArtifact(ModuleOp module, const CompileOptions &options) {
+  CompileStats stats;
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  return plan(module, *kernels, options, stats);
+}
+
+static void rename(ModuleOp kernels, ArrayRef<std::string> from, ArrayRef<std::string> to) {
+  for (auto [before, after] : llvm::zip(from, to))
+    SymbolTable::setSymbolName(kernels.lookupSymbol(before), after);
+}
+
 FailureOr<ArtifactObjects> compileArtifact(ModuleOp module, const ArtifactOptions &options) {
   ArtifactObjects result;
-  if (failed(optimiseGraph(module, options.compile, result.stats)))
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  FailureOr<rt::Program> planned = plan(module, *kernels, options.compile, result.stats);
+  if (failed(planned) || failed(lowerKernels(*kernels)))
     return failure();
+  result.program = std::move(*planned);
+  std::vector<std::string> kernelNames;
+  for (const rt::Kernel &kernel : result.program.kernels)
+    kernelNames.push_back(kernel.symbol);
   SmallVector<const Isa *> isas;
   std::vector<std::vector<std::string>> symbols;
   for (const std::string &name : options.isas) {
     const Isa *isa = findIsa(name);
     if (!isa)
       return module.emitError("unknown instruction set '") << name << "'", failure();
-    // Every variant has the same program: schedules depend on shapes and lanes, and lanes are the same for all.
-    OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-    ProgramOptions program;
-    program.target.lanes = isa->lanes;
-    program.vendor = options.compile.vendor == "onednn";
-    FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
-    if (failed(built))
-      return failure();
-    std::string suffix = "_" + options.name + "_" + std::to_string(isas.size());
-    auto &names = symbols.emplace_back();
-    for (const rt::Kernel &kernel : built->kernels)
-      names.push_back(kernel.symbol + suffix);
-    kernels->walk([&](func::FuncOp function) { function.setName((function.getName() + suffix).str()); });
+    // Names of this artifact's variant, since object files of several may be linked together.
+    std::vector<std::string> names;
+    for (const std::string &kernel : kernelNames)
+      names.push_back(kernel + "_" + options.name + "_" + std::to_string(isas.size()));
+    rename(*kernels, isas.empty() ? kernelNames : symbols.back(), names);
     isas.push_back(isa);
-    if (!names.empty()) {
-      if (failed(lowerKernels(*kernels)))
-        return failure();
-      auto object = compileToObject(*kernels, *isa, /*exported=*/false);
-      if (failed(object))
-        return failure();
-      result.objects.push_back(std::move(*object));
-    }
-    if (isas.size() == 1)
-      result.program = std::move(*built);
+    symbols.push_back(std::move(names));
+    if (kernelNames.empty())
+      continue;
+    auto object = compileToObject(*kernels, *isa, /*exported=*/false);
+    if (failed(object))
+      return failure();
+    result.objects.push_back(std::move(*object));
   }
-  std::vector<std::byte> program = rt::serialize(result.program);
-  auto image = emitImage(options, program, isas, symbols);
+  auto image = emitImage(options, rt::serialize(result.program), isas, symbols);
   if (failed(image))
     return failure();
   result.objects.push_back(std::move(*image));

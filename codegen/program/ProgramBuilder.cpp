@@ -264,7 +264,9 @@ void Builder::addGroup(GroupOp group) {
   for (RankedTensorType temporary : code.temporaries)
     operands.push_back(addBuffer(rt::BufferKind::Arena, temporary, rt::kNone, name));
   AffineExpr traffic = constantDim(0, group.getContext());
-  for (Value value : llvm::concat<Value>(group->getOperands(), group->getResults()))
+  for (Value value : group->getOperands())
+    traffic = traffic + bytesOf(value.getType());
+  for (Value value : group->getResults())
     traffic = traffic + bytesOf(value.getType());
   for (const GroupKernel &kernel : code.kernels) {
     rt::Command launch = command(rt::CommandKind::Launch, group, name);

@@ -62,7 +62,9 @@ std::optional<Collapsing> analyse(GroupOp group) {
   }
   Collapsing collapsing(domain);
   for (Operation &op : body.without_terminator()) {
-    for (Value value : llvm::concat<Value>(op.getOperands(), op.getResults())) {
+    SmallVector<Value> values(op.getOperands());
+    llvm::append_range(values, op.getResults());
+    for (Value value : values) {
       Dims dims = dimsOf(value);
       SmallVector<Use> uses(domain.size() - dims.size(), Use::Broadcast);
       for (auto [i, dim] : llvm::enumerate(dims)) {
@@ -146,8 +148,8 @@ void collapseGroup(GroupOp group) {
     if (reduction && dimsOf(reduction->getOperand(0)) == dimsOf(expand.getY()) && source != expand.getX())
       expand.getXMutable().assign(source);
   }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-    if (op.use_empty())
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+    if (op.use_empty() && !isa<YieldOp>(op))
       op.erase();
   auto collapsing = analyse(group);
   if (!collapsing || !llvm::is_contained(collapsing->joined, true))

@@ -24,6 +24,9 @@ struct ArtifactObjects {
 /// Compiles `module` (consumed) for every variant. A failure has been reported as a diagnostic.
 llvm::FailureOr<ArtifactObjects> compileArtifact(mlir::ModuleOp module, const ArtifactOptions &options);
 
+/// The command list that compileArtifact would make of `module` (consumed), without machine code.
+llvm::FailureOr<rt::Program> planArtifact(mlir::ModuleOp module, const CompileOptions &options);
+
 /// The C header of an artifact: what its entries take and give, and how to call them.
 std::string artifactHeader(const rt::Program &program, const std::string &name);
 
