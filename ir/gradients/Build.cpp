@@ -68,6 +68,11 @@ TensorExpr summedTo(const TensorExpr &x, ArrayRef<AffineExpr> dims) {
 }
 
 TensorExpr dividedBy(const TensorExpr &x, AffineExpr size) {
+  if (auto number = constantSize(size); number && *number > 0)
+    return x *
+           (1.0 /
+            double(
+                *number)); // broadcasts may compute this once an element, where a division is dear
   return x / sizeOf(x, size, tensorTypeOf(x.value));
 }
 

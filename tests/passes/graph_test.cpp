@@ -215,14 +215,14 @@ std::vector<GraphCase> lossCases() {
         %1 = sinter.sin %0 : tensor<6x4xf32>
         return %1 : tensor<6x4xf32> })"},
       {"Network",
-       R"(func.func @f(%x: tensor<4x1x6x6xf32>, %w: tensor<8x1x3x3xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>, %h: tensor<3x72xf32>, %l: tensor<4xi64>) -> tensor<f32> {
-        %0 = sinter.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<4x1x6x6xf32>, tensor<8x1x3x3xf32>) -> tensor<4x8x6x6xf32>
-        %y, %m, %v = sinter.batch_norm_training %0, %s, %b epsilon 1.0e-03 : (tensor<4x8x6x6xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<4x8x6x6xf32>, tensor<8xf32>, tensor<8xf32>)
-        %1 = sinter.silu %y : tensor<4x8x6x6xf32>
-        %2 = sinter.max_pool2d %1 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0, 0, 0>, dilation = array<i64: 1, 1>} : (tensor<4x8x6x6xf32>) -> tensor<4x8x3x3xf32>
-        %3 = sinter.reshape %2 : tensor<4x8x3x3xf32> to tensor<4x72xf32>
-        %4 = sinter.linear %3, %h : (tensor<4x72xf32>, tensor<3x72xf32>) -> tensor<4x3xf32>
-        %5 = sinter.cross_entropy %4, %l : (tensor<4x3xf32>, tensor<4xi64>) -> tensor<f32>
+       R"(func.func @f(%x: tensor<2x1x4x4xf32>, %w: tensor<8x1x3x3xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>, %h: tensor<3x32xf32>, %l: tensor<2xi64>) -> tensor<f32> {
+        %0 = sinter.conv2d %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x1x4x4xf32>, tensor<8x1x3x3xf32>) -> tensor<2x8x4x4xf32>
+        %y, %m, %v = sinter.batch_norm_training %0, %s, %b epsilon 1.0e-03 : (tensor<2x8x4x4xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<2x8x4x4xf32>, tensor<8xf32>, tensor<8xf32>)
+        %1 = sinter.silu %y : tensor<2x8x4x4xf32>
+        %2 = sinter.max_pool2d %1 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0, 0, 0>, dilation = array<i64: 1, 1>} : (tensor<2x8x4x4xf32>) -> tensor<2x8x2x2xf32>
+        %3 = sinter.reshape %2 : tensor<2x8x2x2xf32> to tensor<2x32xf32>
+        %4 = sinter.linear %3, %h : (tensor<2x32xf32>, tensor<3x32xf32>) -> tensor<2x3xf32>
+        %5 = sinter.cross_entropy %4, %l : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<f32>
         return %5 : tensor<f32> })"},
   };
 }
