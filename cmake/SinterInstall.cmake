@@ -66,17 +66,20 @@ endforeach()
 if(SINTER_BUILD_COMPILER)
   set_target_properties(sinter_mlir PROPERTIES EXPORT_NAME mlir)
   install(TARGETS sinter_mlir EXPORT sinterTargets)
-  foreach(tool sinter sinter-opt)
-    if(TARGET ${tool})
-      install(TARGETS ${tool})
-    endif()
-  endforeach()
+  install(TARGETS sinter sinter-compile EXPORT sinterTargets)
+  if(TARGET sinter-opt)
+    install(TARGETS sinter-opt)
+  endif()
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/sinter)
 install(EXPORT sinterTargets NAMESPACE sinter:: DESTINATION ${package})
+# find_package(sinter) works on the build tree too.
+export(EXPORT sinterTargets NAMESPACE sinter:: FILE ${PROJECT_BINARY_DIR}/sinterTargets.cmake)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/sinterConfig.cmake.in ${PROJECT_BINARY_DIR}/sinterConfig.cmake
   INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+file(COPY_FILE ${CMAKE_CURRENT_LIST_DIR}/SinterArtifact.cmake ${PROJECT_BINARY_DIR}/SinterArtifact.cmake ONLY_IF_DIFFERENT)
 install(FILES ${PROJECT_BINARY_DIR}/sinterConfig.cmake ${PROJECT_BINARY_DIR}/sinterConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/SinterArtifact.cmake
   DESTINATION ${package})

@@ -16,7 +16,10 @@ find_program(SINTER_LLVM_TBLGEN NAMES llvm-tblgen llvm-tblgen-22 HINTS ${LLVM_TO
 add_library(sinter_mlir INTERFACE)
 target_include_directories(sinter_mlir SYSTEM INTERFACE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
-target_compile_options(sinter_mlir INTERFACE ${definitions})
+# Hidden visibility would give each of MLIR's op traits a second TypeID in our objects: the ids of templates are told apart by
+# name where symbols can't be shared, and GCC spells those names unlike the Clang that built libMLIR. MLIR would then miss
+# every trait of our ops.
+target_compile_options(sinter_mlir INTERFACE ${definitions} -fvisibility=default)
 target_link_libraries(sinter_mlir INTERFACE MLIR LLVM)
 
 # GNU ld takes tens of seconds where lld takes one, so everything from here on is linked with it.

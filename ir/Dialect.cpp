@@ -1,5 +1,7 @@
 #include "sinter/ir/Dialect.h"
 
+#include "ops/Fold.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
@@ -25,9 +27,12 @@ void SinterDialect::initialize() {
 #define GET_OP_LIST
 #include "sinter/ir/Ops.cpp.inc"
       >();
+  addConstantFolding(*this);
 }
 
 Operation *SinterDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+  if (isa<FloatAttr, IntegerAttr>(value))
+    return FullOp::create(builder, loc, type, cast<TypedAttr>(value));
   auto elements = dyn_cast<ElementsAttr>(value);
   return elements && elements.getType() == type ? ConstantOp::create(builder, loc, type, elements) : nullptr;
 }

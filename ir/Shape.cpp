@@ -1,14 +1,136 @@
 #include "sinter/ir/Dialect.h"
 
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <map>
+#include <numeric>
 
 using namespace mlir;
 
 namespace sinter::ir {
 
-AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, 0, kMaxSymbols); }
+namespace {
+
+/// Order of factors that no pointer decides: symbols by number, then quotients by their text.
+bool precedes(AffineExpr a, AffineExpr b) {
+  auto left = dyn_cast<AffineSymbolExpr>(a), right = dyn_cast<AffineSymbolExpr>(b);
+  if (left && right)
+    return left.getPosition() < right.getPosition();
+  return left || right ? bool(left) : toString(a) < toString(b);
+}
+
+using Product = SmallVector<AffineExpr, 2>;
+
+/// Lexicographic, a product before its prefixes, so that the constant comes last.
+struct ProductOrder {
+  bool operator()(const Product &a, const Product &b) const {
+    for (auto [left, right] : llvm::zip(a, b))
+      if (left != right)
+        return precedes(left, right);
+    return a.size() > b.size();
+  }
+};
+
+/// A size as a sum of products of sorted factors, each with its coefficient, so that equal sums are equal expressions.
+/// Factors are symbols and quotients; remainders and quotients rounded up are written with quotients rounded down.
+class Polynomial {
+public:
+  explicit Polynomial(AffineExpr expr) : context(expr.getContext()) {
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (auto constant = constantSize(expr))
+      add({}, *constant);
+    else if (!binary)
+      add({expr}, 1);
+    if (!binary)
+      return;
+    Polynomial a(binary.getLHS()), b(binary.getRHS());
+    switch (binary.getKind()) {
+    case AffineExprKind::Add:
+      add(a, {}, 1);
+      add(b, {}, 1);
+      return;
+    case AffineExprKind::Mul:
+      for (auto &[factors, coefficient] : b.terms)
+        add(a, factors, coefficient);
+      return;
+    default:
+      addQuotient(binary.getKind(), a, b);
+    }
+  }
+
+  AffineExpr expr() const {
+    AffineExpr sum = constantDim(0, context);
+    for (auto &[factors, coefficient] : terms) {
+      AffineExpr product = constantDim(1, context);
+      for (AffineExpr factor : factors)
+        product = product * factor;
+      sum = sum + product * coefficient;
+    }
+    return sum;
+  }
+
+private:
+  void add(Product factors, int64_t coefficient) {
+    llvm::sort(factors, precedes);
+    if ((terms[factors] += coefficient) == 0)
+      terms.erase(factors);
+  }
+  void add(const Polynomial &other, ArrayRef<AffineExpr> factors, int64_t coefficient) {
+    for (auto &[otherFactors, otherCoefficient] : other.terms) {
+      Product all(otherFactors);
+      llvm::append_range(all, factors);
+      add(all, otherCoefficient * coefficient);
+    }
+  }
+
+  void addQuotient(AffineExprKind kind, const Polynomial &a, const Polynomial &b) {
+    auto divisor = constantSize(b.expr());
+    if (!divisor || *divisor <= 0)
+      return add({getAffineBinaryOpExpr(kind, a.expr(), b.expr())}, 1);
+    Polynomial dividend = a;
+    if (kind == AffineExprKind::CeilDiv)
+      dividend.add({}, *divisor - 1);
+    Polynomial quotient = dividend.dividedBy(*divisor);
+    if (kind != AffineExprKind::Mod)
+      return add(quotient, {}, 1);
+    add(a, {}, 1);
+    add(quotient, {}, -*divisor);
+  }
+
+  /// Rounded down: multiples of the divisor leave the quotient, then common factors.
+  Polynomial dividedBy(int64_t divisor) const {
+    Polynomial result(constantDim(0, context)), rest(constantDim(0, context));
+    int64_t common = divisor;
+    for (auto &[factors, coefficient] : terms) {
+      int64_t quotient = llvm::divideFloorSigned(coefficient, divisor), remainder = coefficient - quotient * divisor;
+      result.add(factors, quotient);
+      rest.add(factors, remainder);
+      if (!factors.empty())
+        common = std::gcd(common, remainder);
+    }
+    Polynomial reduced(constantDim(0, context));
+    for (auto &[factors, coefficient] : rest.terms)
+      reduced.add(factors, coefficient / common);
+    if (common != divisor) // else the rest is a constant below the divisor
+      result.add({reduced.expr().floorDiv(divisor / common)}, 1);
+    return result;
+  }
+
+  MLIRContext *context;
+  std::map<Product, int64_t, ProductOrder> terms;
+};
+
+} // namespace
+
+AffineExpr simplify(AffineExpr expr) { return isa<AffineBinaryOpExpr>(expr) ? Polynomial(expr).expr() : expr; }
 
 AffineExpr constantDim(int64_t size, MLIRContext *context) { return getAffineConstantExpr(size, context); }
+
+bool hasKnownSizes(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.hasStaticShape() ? !tensor.getEncoding() : isa_and_nonnull<DimsAttr>(tensor.getEncoding());
+}
 
 Dims dimsOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);

@@ -23,6 +23,7 @@ def Sinter_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
 }
 
 class Sinter_Attr<string cppName, string attrMnemonic, list<Trait> traits = []> : AttrDef<Sinter_Dialect, cppName, traits> {
@@ -38,12 +39,18 @@ def Sinter_DimsAttr : Sinter_Attr<"Dims", "dims", [DeclareAttrInterfaceMethods<V
 def FloatElement : AnyTypeOf<[F16, BF16, F32, F64]>;
 def IntElement : AnyTypeOf<[I64, I32, I16, I8, UI8]>;
 def AnyElement : AnyTypeOf<[F16, BF16, F32, F64, I64, I32, I16, I8, UI8, I1]>;
-def FloatTensor : RankedTensorOf<[FloatElement]>;
-def NumberTensor : RankedTensorOf<[FloatElement, IntElement]>;
-def IntTensor : RankedTensorOf<[IntElement]>;
-def IndicesTensor : RankedTensorOf<[I64, I32]>;
-def BoolTensor : RankedTensorOf<[I1]>;
-def AnyTensor_ : RankedTensorOf<[AnyElement]>;
+
+class Sinter_Tensor<list<Type> elements>
+    : ConfinedType<RankedTensorOf<elements>, [CPred<"::sinter::ir::hasKnownSizes($_self)">],
+                   RankedTensorOf<elements>.summary # " with every dynamic size given by #sinter.dims">;
+def FloatTensor : Sinter_Tensor<[FloatElement]>;
+def NumberTensor : Sinter_Tensor<[FloatElement, IntElement]>;
+def IntTensor : Sinter_Tensor<[IntElement]>;
+def IndicesTensor : Sinter_Tensor<[I64, I32]>;
+def PositionTensor : Sinter_Tensor<[I32]>;
+def RandomState : Sinter_Tensor<[I64]>;
+def BoolTensor : Sinter_Tensor<[I1]>;
+def AnyTensor_ : Sinter_Tensor<[AnyElement]>;
 
 class Sinter_Op<string mnemonic, list<Trait> traits = []> : Op<Sinter_Dialect, mnemonic, traits> {
   // Read by the conformance table (llvm-tblgen --dump-json): the family, the range inputs are drawn from, and the points

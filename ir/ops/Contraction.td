@@ -9,6 +9,7 @@ def MatmulOp : Sinter_Inferred<"matmul", [Differentiable, Contraction]> {
   let arguments = (ins NumberTensor:$a, NumberTensor:$b, UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs NumberTensor:$y);
   let assemblyFormat = "$a (`transposed` $transpose_a^)? `,` $b (`transposed` $transpose_b^)? attr-dict `:` type($a) `,` type($b) `to` type($y)";
+  let hasCanonicalizeMethod = 1;
 }
 def LinearOp : Sinter_Inferred<"linear", [Decomposable]> {
   let summary = "y = x weight^T + bias; x [..., in], weight [out, in], bias [out]";

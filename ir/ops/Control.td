@@ -7,6 +7,7 @@ def VariableOp : Sinter_Op<"variable", [Symbol]> {
   let summary = "named storage that outlives a call: a parameter, an optimizer slot, a statistic";
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$type, UnitAttr:$trainable);
   let assemblyFormat = "(`trainable` $trainable^)? $sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
 }
 def ReadOp : Sinter_Op<"read", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "value of a variable when the step starts (all reads precede all assignments)";
@@ -18,6 +19,7 @@ def AssignOp : Sinter_Op<"assign", [DeclareOpInterfaceMethods<SymbolUserOpInterf
   let summary = "sets a variable when the step ends; at most one a variable and function";
   let arguments = (ins FlatSymbolRefAttr:$variable, AnyTensor_:$x);
   let assemblyFormat = "$variable `,` $x attr-dict `:` type($x)";
+  let hasCanonicalizeMethod = 1;
 }
 def ProbeOp : Sinter_Op<"probe"> {
   let summary = "shows a value to the host under a label while the step runs";
@@ -35,7 +37,7 @@ def YieldOp : Sinter_Op<"yield", [Pure, Terminator, HasParent<"GroupOp">]> {
   let arguments = (ins Variadic<AnyTensor_>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
 }
-def GroupOp : Sinter_Op<"group", [Pure, IsolatedFromAbove, SingleBlock, Evaluable]> {
+def GroupOp : Sinter_Op<"group", [Pure, IsolatedFromAbove, SingleBlock]> {
   let summary = "ops that become one kernel; the body is ordinary sinter ops over the block arguments";
   let description = [{
     `kind`: "pointwise" (every value one iteration space or an inlined index map), "reduction" (all reductions share their dimensions, which

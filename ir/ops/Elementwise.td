@@ -91,16 +91,16 @@ class Sinter_BoolResult<string mnemonic, string payload_, TypeConstraint type, s
 }
 
 // Arithmetic.
-def AddOp : Sinter_Binary<"add", "a + b", "g", "g", 1, "-2,2", "", NumberTensor, [Commutative]> { let hasFolder = 1; }
-def SubOp : Sinter_Binary<"sub", "a - b", "g", "-g", 1, "-2,2", "", NumberTensor> { let hasFolder = 1; }
-def MulOp : Sinter_Binary<"mul", "a * b", "g * b", "g * a", 1, "-2,2", "", NumberTensor, [Commutative]> { let hasFolder = 1; }
-def DivOp : Sinter_Binary<"div", "a / b", "g / b", "-(g * y / b)", 4, "0.5,2"> { let hasFolder = 1; }
-def PowOp : Sinter_Binary<"pow", "pow(a, b)", "select(eq(b, 0.0), 0.0 * g, g * b * pow(a, b - 1.0))", "select(a > 0.0, g * y * log(a), 0.0 * g)", 30, "0.3,2">;
+def AddOp : Sinter_Binary<"add", "a + b", "g", "g", 1, "-2,2", "", NumberTensor, [Commutative]> { let hasFolder = 1; let hasCanonicalizeMethod = 1; }
+def SubOp : Sinter_Binary<"sub", "a - b", "g", "-g", 1, "-2,2", "", NumberTensor> { let hasFolder = 1; let hasCanonicalizeMethod = 1; }
+def MulOp : Sinter_Binary<"mul", "a * b", "g * b", "g * a", 1, "-2,2", "", NumberTensor, [Commutative]> { let hasFolder = 1; let hasCanonicalizeMethod = 1; }
+def DivOp : Sinter_Binary<"div", "a / b", "g / b", "-(g * y / b)", 4, "0.5,2"> { let hasFolder = 1; let hasCanonicalizeMethod = 1; }
+def PowOp : Sinter_Binary<"pow", "pow(a, b)", "select(eq(b, 0.0), 0.0 * g, g * b * pow(a, b - 1.0))", "select(a > 0.0, g * y * log(a), 0.0 * g)", 30, "0.3,2"> { let hasCanonicalizeMethod = 1; }
 def Atan2Op : Sinter_Binary<"atan2", "atan2(a, b)", "g * b / (a * a + b * b)", "-(g * a / (a * a + b * b))", 30, "0.3,2">;
 def MaximumOp : Sinter_Binary<"maximum", "max(a, b)", "select(a > b, g, select(eq(a, b), 0.5 * g, 0.0 * g))",
-                              "select(a < b, g, select(eq(a, b), 0.5 * g, 0.0 * g))", 1, "-2,2", "a=b", NumberTensor, [Commutative]>;
+                              "select(a < b, g, select(eq(a, b), 0.5 * g, 0.0 * g))", 1, "-2,2", "a=b", NumberTensor, [Commutative]> { let hasFolder = 1; }
 def MinimumOp : Sinter_Binary<"minimum", "min(a, b)", "select(a < b, g, select(eq(a, b), 0.5 * g, 0.0 * g))",
-                              "select(a > b, g, select(eq(a, b), 0.5 * g, 0.0 * g))", 1, "-2,2", "a=b", NumberTensor, [Commutative]>;
+                              "select(a > b, g, select(eq(a, b), 0.5 * g, 0.0 * g))", 1, "-2,2", "a=b", NumberTensor, [Commutative]> { let hasFolder = 1; }
 def NegOp : Sinter_Unary<"neg", "-x", "-g", 1, "-2,2", "", NumberTensor> { let hasFolder = 1; }
 def AbsOp : Sinter_Unary<"abs", "abs(x)", "g * sign(x)", 1, "-2,2", "0", NumberTensor>;
 def SignOp : Sinter_Unary<"sign", "sign(x)", "", 2, "-2,2", "0", NumberTensor>;
@@ -124,7 +124,7 @@ def ClampOp : Sinter_Unary<"clamp", "min(max(x, d(getLower())), d(getUpper()))",
                            2, "-2,2", "bounds", FloatTensor, (ins F64Attr:$lower, F64Attr:$upper)>;
 
 // Activations.
-def ReluOp : Sinter_Unary<"relu", "max(x, 0.0)", "select(y > 0.0, g, 0.0 * g)", 1, "-2,2", "0">;
+def ReluOp : Sinter_Unary<"relu", "max(x, 0.0)", "select(y > 0.0, g, 0.0 * g)", 1, "-2,2", "0"> { let hasFolder = 1; }
 def Relu6Op : Sinter_Unary<"relu6", "min(max(x, 0.0), 6.0)", "select(x > 0.0 & x < 6.0, g, 0.0 * g)", 2, "-4,8", "0,6">;
 def LeakyReluOp : Sinter_Unary<"leaky_relu", "select(x > 0.0, x, x * d(getSlope()))", "select(x > 0.0, g, g * d(getSlope()))",
                                2, "-2,2", "0", FloatTensor, (ins DefaultValuedAttr<F64Attr, "0.01">:$slope)>;
@@ -156,7 +156,7 @@ def GeOp : Sinter_BoolResult<"ge", "a >= b", NumberTensor, "compare">;
 def LogicalAndOp : Sinter_BoolResult<"logical_and", "a & b", BoolTensor, "logic">;
 def LogicalOrOp : Sinter_BoolResult<"logical_or", "a | b", BoolTensor, "logic">;
 def LogicalXorOp : Sinter_BoolResult<"logical_xor", "ne(a, b)", BoolTensor, "logic">;
-def LogicalNotOp : Sinter_Unary<"logical_not", "!x", "", 1, "-2,2", "", BoolTensor> { let family = "logic"; }
+def LogicalNotOp : Sinter_Unary<"logical_not", "!x", "", 1, "-2,2", "", BoolTensor> { let family = "logic"; let hasFolder = 1; }
 
 def WhereOp : Sinter_Op<"where", [Pure, AllTypesMatch<["a", "b", "y"]>, Evaluable, Differentiable,
                                   DeclareOpInterfaceMethods<ElementInterface, ["isPointwise"]>]> {
@@ -165,6 +165,7 @@ def WhereOp : Sinter_Op<"where", [Pure, AllTypesMatch<["a", "b", "y"]>, Evaluabl
   let arguments = (ins BoolTensor:$condition, AnyTensor_:$a, AnyTensor_:$b);
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$condition `,` $a `,` $b attr-dict `:` type($condition) `,` type($y)";
+  let hasFolder = 1;
   let hasVerifier = 1;
 }
 def CastOp : Sinter_Op<"cast", [Pure, SameOperandsAndResultShape, Evaluable, Differentiable,
@@ -175,6 +176,7 @@ def CastOp : Sinter_Op<"cast", [Pure, SameOperandsAndResultShape, Evaluable, Dif
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 def StopGradientOp : Sinter_Op<"stop_gradient", [Pure, SameOperandsAndResultType, Evaluable,
                                DeclareOpInterfaceMethods<ElementInterface, ["isPointwise"]>]> {
@@ -183,5 +185,6 @@ def StopGradientOp : Sinter_Op<"stop_gradient", [Pure, SameOperandsAndResultType
   let arguments = (ins AnyTensor_:$x);
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$x attr-dict `:` type($y)";
+  let hasFolder = 1;
 }
 #endif

@@ -51,7 +51,7 @@ def CrossEntropyOp : Sinter_Inferred<"cross_entropy", [Differentiable, Decomposa
   let results = (outs FloatTensor:$loss);
   let assemblyFormat = "$logits `,` $labels attr-dict `:` functional-type(operands, results)";
 }
-def MseOp : Sinter_Inferred<"mse", [SameTypeOperands, Decomposable]> {
+def MseOp : Sinter_Inferred<"mse", [Decomposable]> {
   let summary = "mean of (x - target)^2 over all elements";
   let family = "loss";
   let arguments = (ins FloatTensor:$x, FloatTensor:$target);

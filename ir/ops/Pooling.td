@@ -19,13 +19,13 @@ def MaxPool2dOp : Sinter_Pool<"max_pool2d", (ins FloatTensor:$x), FloatTensor, 1
   let summary = "largest element of each window (padding never wins; NaN does)";
   let kinks = "ties";
 }
-def MaxPool2dIndexOp : Sinter_Pool<"max_pool2d_index", (ins FloatTensor:$x), RankedTensorOf<[I32]>, 1, []> {
+def MaxPool2dIndexOp : Sinter_Pool<"max_pool2d_index", (ins FloatTensor:$x), PositionTensor, 1, []> {
   let summary = "row-major position inside its window of each window's first largest element";
 }
-def PoolGatherOp : Sinter_Pool<"pool_gather", (ins FloatTensor:$x, RankedTensorOf<[I32]>:$index), FloatTensor, 1, [Differentiable]> {
+def PoolGatherOp : Sinter_Pool<"pool_gather", (ins FloatTensor:$x, PositionTensor:$index), FloatTensor, 1, [Differentiable]> {
   let summary = "the element of x at position `index` of each window (0 where that is padding); max_pool2d(x) = pool_gather(x, max_pool2d_index(x))";
 }
-def PoolScatterOp : Sinter_Pool<"pool_scatter", (ins FloatTensor:$dy, RankedTensorOf<[I32]>:$index), FloatTensor, 0, [Differentiable]> {
+def PoolScatterOp : Sinter_Pool<"pool_scatter", (ins FloatTensor:$dy, PositionTensor:$index), FloatTensor, 0, [Differentiable]> {
   let summary = "transpose of pool_gather: each element of dy is added at the position its window's `index` names; shape of x from the result type";
 }
 def AvgPool2dOp : Sinter_Pool<"avg_pool2d", (ins FloatTensor:$x), FloatTensor, 1, [Differentiable]> {

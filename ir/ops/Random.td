@@ -8,7 +8,7 @@ class Sinter_Random<string mnemonic, string text, TypeConstraint result, dag att
     : Sinter_Typed<mnemonic, [DeclareOpInterfaceMethods<ElementInterface, ["elementCost", "laneDim"]>]> {
   let summary = text;
   let family = "random";
-  let arguments = !con((ins RankedTensorOf<[I64]>:$state, I64Attr:$id), attributes);
+  let arguments = !con((ins RandomState:$state, I64Attr:$id), attributes);
   let results = (outs result:$y);
   let assemblyFormat = "$state `id` $id attr-dict `:` type($state) `to` type($y)";
 }
@@ -17,10 +17,11 @@ def RandomNormalOp : Sinter_Random<"random_normal", "standard normal by Box-Mull
 def RandomBernoulliOp : Sinter_Random<"random_bernoulli", "true with probability `probability`", BoolTensor, (ins F64Attr:$probability)>;
 
 def DropoutOp : Sinter_Op<"dropout", [Pure, AllTypesMatch<["x", "y"]>, Evaluable, Decomposable]> {
-  let summary = "each element is 0 with probability `probability`, else x / (1 - probability)";
+  let summary = "each element is 0 with probability `probability` (where random_bernoulli is true), else x / (1 - probability)";
   let family = "random";
-  let arguments = (ins FloatTensor:$x, RankedTensorOf<[I64]>:$state, I64Attr:$id, F64Attr:$probability);
+  let arguments = (ins FloatTensor:$x, RandomState:$state, I64Attr:$id, F64Attr:$probability);
   let results = (outs FloatTensor:$y);
   let assemblyFormat = "$x `,` $state `id` $id `probability` $probability attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
 }
 #endif

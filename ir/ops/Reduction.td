@@ -10,6 +10,7 @@ class Sinter_Reduce<string mnemonic, string text, TypeConstraint type, TypeConst
   let arguments = (ins type:$x, DenseI64ArrayAttr:$dims, UnitAttr:$keepdim);
   let results = (outs result:$y);
   let assemblyFormat = "$x `dims` $dims (`keepdim` $keepdim^)? attr-dict `:` type($x) `to` type($y)";
+  let hasCanonicalizeMethod = 1;
   let extraClassDefinition = [{
     ::llvm::ArrayRef<int64_t> $cppClass::reducedDims() { return getDims(); }
     bool $cppClass::keepsDims() { return getKeepdim(); }

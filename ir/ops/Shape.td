@@ -3,7 +3,7 @@
 #define SINTER_SHAPE_TD
 include "ir/SinterBase.td"
 
-def FullOp : Sinter_Op<"full", [Pure, Evaluable, DeclareOpInterfaceMethods<ElementInterface, ["isPointwise"]>]> {
+def FullOp : Sinter_Op<"full", [Pure, ConstantLike, Evaluable, DeclareOpInterfaceMethods<ElementInterface, ["isPointwise"]>]> {
   let summary = "every element is `value` (converted to the element type)";
   let family = "creation";
   let arguments = (ins TypedAttrInterface:$value);
@@ -12,6 +12,7 @@ def FullOp : Sinter_Op<"full", [Pure, Evaluable, DeclareOpInterfaceMethods<Eleme
   let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "double":$value)>];
   let extraClassDeclaration = "double number();";
   let hasFolder = 1;
+  let hasVerifier = 1;
 }
 def ConstantOp : Sinter_Op<"constant", [Pure, ConstantLike, Evaluable, AllTypesMatch<["value", "y"]>]> {
   let summary = "a tensor of given values";
@@ -20,6 +21,7 @@ def ConstantOp : Sinter_Op<"constant", [Pure, ConstantLike, Evaluable, AllTypesM
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$value attr-dict";
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 def ArangeOp : Sinter_Typed<"arange", [DeclareOpInterfaceMethods<ElementInterface>]> {
   let summary = "y[i] = start + i * step, one dimension; number of elements from the result type";
@@ -51,6 +53,7 @@ def TransposeOp : Sinter_Inferred<"transpose", [Element, Differentiable]> {
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$x $permutation attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 def SliceOp : Sinter_Typed<"slice", [Element, Differentiable, Permutable]> {
   let summary = "y[i...] = x[starts + i * strides]; sizes from the result type";
@@ -59,6 +62,7 @@ def SliceOp : Sinter_Typed<"slice", [Element, Differentiable, Permutable]> {
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$x $starts `strides` $strides attr-dict `:` type($x) `to` type($y)";
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 def PadOp : Sinter_Inferred<"pad", [Element, Differentiable, Permutable]> {
   let summary = "adds low and high elements of `value` around each dimension, and `interior` ones between neighbours";
@@ -66,6 +70,7 @@ def PadOp : Sinter_Inferred<"pad", [Element, Differentiable, Permutable]> {
   let arguments = (ins AnyTensor_:$x, DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, DenseI64ArrayAttr:$interior, F64Attr:$value);
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$x `low` $low `high` $high `interior` $interior `value` $value attr-dict `:` type($x) `to` type($y)";
+  let hasFolder = 1;
 }
 def ConcatOp : Sinter_Inferred<"concat", [Element, Differentiable, Permutable]> {
   let summary = "joins tensors along `dim`";
@@ -73,5 +78,7 @@ def ConcatOp : Sinter_Inferred<"concat", [Element, Differentiable, Permutable]> 
   let arguments = (ins Variadic<AnyTensor_>:$inputs, I64Attr:$dim);
   let results = (outs AnyTensor_:$y);
   let assemblyFormat = "$inputs `dim` $dim attr-dict `:` type($inputs) `to` type($y)";
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 #endif

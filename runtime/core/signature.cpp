@@ -4,39 +4,43 @@
 
 namespace sinter::rt {
 
-std::string formatExpr(const Program &program, Index index) {
+/// `depth` bounds the text of an expression that shares operands many times.
+static std::string formatNode(const Program &program, int64_t index, int depth) {
   const Expr &expr = program.exprs[index];
-  auto operand = [&](int64_t i) {
-    const Expr &inner = program.exprs[i];
-    bool bare = inner.op != Expr::Op::Add && inner.op != Expr::Op::Mul && inner.op != Expr::Op::Mod;
-    std::string text = formatExpr(program, Index(i));
-    return bare ? text : "(" + text + ")";
-  };
-  auto call = [&](const char *function, const char *separator) {
-    return function + ("(" + formatExpr(program, Index(expr.a))) + separator +
-           formatExpr(program, Index(expr.b)) + ")";
+  using Op = Expr::Op;
+  if (expr.op == Op::Const)
+    return std::to_string(expr.a);
+  if (expr.op == Op::Symbol)
+    return program.symbols[expr.a].name;
+  if (depth == 0)
+    return "...";
+  auto infix = [&](const char *sign) {
+    auto operand = [&](int64_t i) {
+      Op inner = program.exprs[i].op;
+      std::string text = formatNode(program, i, depth - 1);
+      return inner == Op::Add || inner == Op::Mul || inner == Op::Mod ? "(" + text + ")" : text;
+    };
+    return operand(expr.a) + sign + operand(expr.b);
   };
   switch (expr.op) {
-  case Expr::Op::Const:
-    return std::to_string(expr.a);
-  case Expr::Op::Symbol:
-    return program.symbols[expr.a].name;
-  case Expr::Op::Add:
-    return operand(expr.a) + " + " + operand(expr.b);
-  case Expr::Op::Mul:
-    return operand(expr.a) + " * " + operand(expr.b);
-  case Expr::Op::Mod:
-    return operand(expr.a) + " % " + operand(expr.b);
-  case Expr::Op::FloorDiv:
-    return call("floor", " / ");
-  case Expr::Op::CeilDiv:
-    return call("ceil", " / ");
-  case Expr::Op::Min:
-    return call("min", ", ");
-  case Expr::Op::Max:
-    return call("max", ", ");
+  case Op::Add:
+    return infix(" + ");
+  case Op::Mul:
+    return infix(" * ");
+  case Op::Mod:
+    return infix(" % ");
+  case Op::FloorDiv:
+    return "floor(" + infix(" / ") + ")";
+  case Op::CeilDiv:
+    return "ceil(" + infix(" / ") + ")";
+  default:
+    return (expr.op == Op::Min ? "min(" : "max(") + formatNode(program, expr.a, depth - 1) + ", " +
+           formatNode(program, expr.b, depth - 1) + ")";
   }
-  return "?";
+}
+
+std::string formatExpr(const Program &program, Index expr) {
+  return formatNode(program, expr, /*depth=*/6);
 }
 
 std::string formatPort(const Program &program, const Port &port) {

@@ -100,8 +100,7 @@ public:
       return {};
     }
     Phase phase;
-    for (const ConvPiece &piece :
-         cutConvolution(g.batch, g.h, backward, g.channelsLast, tasksFor(g.flops()))) {
+    for (const ConvPiece &piece : cut(backward, tasksFor(g.flops()))) {
       StatusOr<std::unique_ptr<Task>> task = backward ? inputGradTask(piece) : forwardTask(piece);
       if (!task.ok())
         return task.status();
@@ -176,31 +175,64 @@ private:
     return {description, epilogue.attributes(l.y, l.laterBias), engine()};
   }
 
-  /// The compiled primitive for pieces of `piece`'s size, made by `make` once.
-  template <class Make> const Compiled &compiledFor(const ConvPiece &piece, Make make) {
+  /// The primitive for pieces of `piece`'s size, made once.
+  const Compiled &compiledFor(const ConvPiece &piece) {
     const ConvAxis &rows = piece.rows.axis;
     auto [found, isNew] = compiled.try_emplace(
         std::array{piece.images.size(), rows.in, rows.out, rows.padBegin, rows.padEnd});
     if (isNew)
-      found->second = make();
+      found->second = compile(layoutsOf(piece));
     return found->second;
   }
-  template <class Description>
-  Compiled compile(const Description &chosen, const memory::desc &weights) {
-    list.noteImplementation(chosen.impl_info_str());
-    return {dnnl::primitive(chosen), weights, chosen.scratchpad_desc()};
+
+  Compiled compile(const Layouts &l) {
+    auto direct = dnnl::algorithm::convolution_direct;
+    auto note = [&](const auto &chosen, const memory::desc &weights) {
+      list.noteImplementation(chosen.impl_info_str());
+      return Compiled{dnnl::primitive(chosen), weights, chosen.scratchpad_desc()};
+    };
+    dnnl::primitive_attr attributes = epilogue.attributes(l.y, l.laterBias);
+    memory::desc weights = weightLayout(w.dtype, false);
+    if (call.op == LibraryOp::Conv2d) {
+      dnnl::convolution_forward::primitive_desc chosen = forwardDescription(l, weights);
+      return note(chosen, chosen.weights_desc());
+    }
+    // The library asks gradients for the forward call of the same types.
+    Layouts forward = l;
+    if (call.op == LibraryOp::Conv2dInputGrad) {
+      forward.x.data.data_type = l.y.data.data_type;
+      dnnl::convolution_backward_data::primitive_desc chosen(
+          {direct, l.x, weights, l.y, l.strides, l.dilations, l.padBegin, l.padEnd}, attributes,
+          engine(), forwardDescription(forward, weights));
+      return note(chosen, chosen.weights_desc());
+    }
+    memory::desc partial = weightLayout(DType::F32, false); // whatever the result's type
+    dnnl::convolution_backward_weights::primitive_desc chosen(
+        {direct, l.x, partial, l.y, l.strides, l.dilations, l.padBegin, l.padEnd}, attributes,
+        engine(), forwardDescription(forward, weightLayout(x.dtype, false)));
+    return note(chosen, chosen.diff_weights_desc());
   }
+
   Argument scratchpad(const Compiled &made) {
     return {DNNL_ARG_SCRATCHPAD, made.scratchpad,
             list.allocateScratch(int64_t(made.scratchpad.get_size()))};
   }
 
+  /// Fewer and larger pieces than `tasks` where the library unfolds its input:
+  /// each task needs room for that.
+  std::vector<ConvPiece> cut(bool backward, int64_t tasks) {
+    constexpr int64_t roomForAll = 32 << 20, fewest = 2;
+    std::vector<ConvPiece> pieces = cutConvolution(g.batch, g.h, backward, g.channelsLast, tasks);
+    int64_t room = std::max<int64_t>(1, int64_t(compiledFor(pieces[0]).scratchpad.get_size()));
+    if (room * int64_t(pieces.size()) <= roomForAll)
+      return pieces;
+    return cutConvolution(g.batch, g.h, backward, g.channelsLast,
+                          std::min(tasks, std::max(fewest, roomForAll / room)));
+  }
+
   StatusOr<std::unique_ptr<Task>> forwardTask(const ConvPiece &piece) {
     Layouts l = layoutsOf(piece);
-    const Compiled &made = compiledFor(piece, [&] {
-      auto chosen = forwardDescription(l, weightLayout(w.dtype, false));
-      return compile(chosen, chosen.weights_desc());
-    });
+    const Compiled &made = compiledFor(piece);
     StatusOr<Place> weights = weightsAs(made.weights);
     if (!weights.ok())
       return weights.status();
@@ -216,14 +248,7 @@ private:
 
   StatusOr<std::unique_ptr<Task>> inputGradTask(const ConvPiece &piece) {
     Layouts l = layoutsOf(piece);
-    const Compiled &made = compiledFor(piece, [&] {
-      memory::desc weights = weightLayout(w.dtype, false);
-      dnnl::convolution_backward_data::primitive_desc chosen(
-          {dnnl::algorithm::convolution_direct, l.x, weights, l.y, l.strides, l.dilations,
-           l.padBegin, l.padEnd},
-          epilogue.attributes(l.y, l.laterBias), engine(), forwardDescription(l, weights));
-      return compile(chosen, chosen.weights_desc());
-    });
+    const Compiled &made = compiledFor(piece);
     StatusOr<Place> weights = weightsAs(made.weights);
     if (!weights.ok())
       return weights.status();
@@ -263,14 +288,13 @@ private:
       list.addPhase(zeroPhase(w.place, w.elements() * int64_t(byteSize(w.dtype))));
       return {};
     }
-    std::vector<ConvPiece> pieces =
-        cutConvolution(g.batch, g.h, false, g.channelsLast, weightGradTasks());
-    memory::desc layout = weightGradFor(pieces.front()).weights;
+    std::vector<ConvPiece> pieces = cut(false, weightGradTasks());
+    memory::desc layout = compiledFor(pieces.front()).weights;
     // Partial sums need one layout; oneDNN's choice rarely depends on the rows of a piece.
     for (const ConvPiece &piece : pieces)
-      if (weightGradFor(piece).weights != layout) {
+      if (compiledFor(piece).weights != layout) {
         pieces = {{{0, g.batch}, {g.h, 0, 0}}};
-        layout = weightGradFor(pieces.front()).weights;
+        layout = compiledFor(pieces.front()).weights;
         break;
       }
     memory::desc plain = weightLayout(w.dtype, true);
@@ -282,7 +306,7 @@ private:
                              ? w.place
                              : list.allocateScratch(int64_t(layout.get_size())));
       Layouts l = layoutsOf(piece);
-      const Compiled &made = weightGradFor(piece);
+      const Compiled &made = compiledFor(piece);
       phase.push_back(
           makeLibraryTask(made.primitive, {{DNNL_ARG_SRC, l.x, placeOf(x, piece)},
                                            {DNNL_ARG_DIFF_DST, l.y, placeOf(y, piece)},
@@ -296,20 +320,6 @@ private:
     if (!inPlace)
       list.addPhase(reorderPhase(layout, partials[0], plain, w.place));
     return {};
-  }
-
-  /// Partials are f32 whatever the type of the result.
-  const Compiled &weightGradFor(const ConvPiece &piece) {
-    return compiledFor(piece, [&] {
-      Layouts l = layoutsOf(piece);
-      memory::desc weights = weightLayout(DType::F32, false);
-      dnnl::convolution_backward_weights::primitive_desc chosen(
-          {dnnl::algorithm::convolution_direct, l.x, weights, l.y, l.strides, l.dilations,
-           l.padBegin, l.padEnd},
-          epilogue.attributes(l.y, l.laterBias), engine(),
-          forwardDescription(l, weightLayout(x.dtype, false)));
-      return compile(chosen, chosen.diff_weights_desc());
-    });
   }
 
   /// Each partial is written, read and added: worth a few percent of the work.

@@ -3,6 +3,7 @@
 #include "cut.h"
 
 #include <algorithm>
+#include <array>
 
 namespace sinter::rt::onednn {
 namespace {
@@ -51,6 +52,28 @@ private:
   std::vector<dnnl_exec_arg_t> arguments;
 };
 
+class GemmTask final : public Task {
+public:
+  GemmTask(const Gemm &gemm, Place a, Place b, Place c) : gemm(gemm), places{a, b, c} {}
+
+  void bind(const Areas &areas) override {
+    for (size_t i = 0; i < places.size(); ++i)
+      data[i] = reinterpret_cast<float *>(areas.at(places[i]));
+  }
+
+  bool run() override {
+    const auto [transposeA, transposeB, rows, columns, depth] = gemm;
+    return dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', rows, columns, depth, 1,
+                      data[0], transposeA ? rows : depth, data[1], transposeB ? depth : columns, 0,
+                      data[2], columns) == dnnl_success;
+  }
+
+private:
+  Gemm gemm;
+  std::array<Place, 3> places;
+  std::array<float *, 3> data{};
+};
+
 /// Elements of dimension 0 that `layout` keeps together in one block.
 int64_t leadingBlock(const memory::desc &layout) {
   const dnnl_blocking_desc_t &blocking = layout.data.format_desc.blocking;
@@ -59,6 +82,23 @@ int64_t leadingBlock(const memory::desc &layout) {
     if (blocking.inner_idxs[i] == 0)
       block *= blocking.inner_blks[i];
   return block;
+}
+
+memory::desc withType(const memory::desc &layout, DType dtype) {
+  memory::desc result = layout;
+  result.data.data_type = dnnl::memory::convert_to_c(dataType(dtype));
+  return result;
+}
+
+/// Part of an argument, its offset moved from the layout to the place, so that
+/// equal parts share one primitive.
+Argument slice(int name, const memory::desc &layout, Place place, const memory::dims &dims,
+               const memory::dims &offsets) {
+  memory::desc part = layout.submemory_desc(dims, offsets);
+  int64_t elementSize = layout.data.data_type == dnnl_bf16 ? 2 : 4;
+  place = place.plus(part.data.offset0 * elementSize);
+  part.data.offset0 = 0;
+  return {name, part, place};
 }
 
 } // namespace
@@ -83,6 +123,10 @@ std::unique_ptr<Task> makeLibraryTask(const dnnl::primitive &primitive,
   return std::make_unique<LibraryTask>(primitive, arguments);
 }
 
+std::unique_ptr<Task> makeGemmTask(const Gemm &gemm, Place a, Place b, Place c) {
+  return std::make_unique<GemmTask>(gemm, a, b, c);
+}
+
 Phase reorderPhase(const memory::desc &from, Place source, const memory::desc &to,
                    Place destination) {
   constexpr int64_t bytesPerTask = 1 << 16;
@@ -94,12 +138,10 @@ Phase reorderPhase(const memory::desc &from, Place source, const memory::desc &t
     memory::dims part = dims, offset(dims.size(), 0);
     part[0] = range.size();
     offset[0] = range.begin;
-    memory::desc fromPart = from.submemory_desc(part, offset);
-    memory::desc toPart = to.submemory_desc(part, offset);
-    dnnl::reorder::primitive_desc description(engine(), fromPart, engine(), toPart);
-    phase.push_back(
-        makeLibraryTask(dnnl::reorder(description),
-                        {{DNNL_ARG_FROM, fromPart, source}, {DNNL_ARG_TO, toPart, destination}}));
+    Argument input = slice(DNNL_ARG_FROM, from, source, part, offset);
+    Argument output = slice(DNNL_ARG_TO, to, destination, part, offset);
+    dnnl::reorder::primitive_desc chosen(engine(), input.layout, engine(), output.layout);
+    phase.push_back(makeLibraryTask(dnnl::reorder(chosen), {input, output}));
   }
   return phase;
 }
@@ -111,16 +153,6 @@ Epilogue::Epilogue(const LibraryCall &call, const std::vector<Operand> &operands
 bool Epilogue::hasAdd() const {
   return std::find(postOps.begin(), postOps.end(), PostOp::Add) != postOps.end();
 }
-
-namespace {
-
-memory::desc withType(const memory::desc &layout, DType dtype) {
-  memory::desc result = layout;
-  result.data.data_type = dnnl::memory::convert_to_c(dataType(dtype));
-  return result;
-}
-
-} // namespace
 
 dnnl::primitive_attr Epilogue::attributes(const memory::desc &result,
                                           const memory::desc &bias) const {

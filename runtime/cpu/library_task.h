@@ -24,6 +24,14 @@ struct Argument {
 std::unique_ptr<Task> makeLibraryTask(const dnnl::primitive &primitive,
                                       const std::vector<Argument> &arguments);
 
+/// C[rows, columns] = op(A) op(B) in f32, row-major and dense, by oneDNN's BLAS
+/// call: half the overhead of a primitive, which is what counts for small products.
+struct Gemm {
+  bool transposeA, transposeB;
+  int64_t rows, columns, depth;
+};
+std::unique_ptr<Task> makeGemmTask(const Gemm &gemm, Place a, Place b, Place c);
+
 /// Copies between two layouts of the same values, cut along the first dimension
 /// where the layouts allow it.
 Phase reorderPhase(const dnnl::memory::desc &from, Place source, const dnnl::memory::desc &to,
@@ -38,6 +46,7 @@ public:
   /// The first post-op if it is a Bias: the libraries' own fast path.
   bool hasBias() const { return nativeBias; }
   bool hasAdd() const;
+  bool empty() const { return postOps.empty(); }
   DType biasType() const { return operands[3].dtype; }
   Place biasPlace() const { return operands[3].place; }
 

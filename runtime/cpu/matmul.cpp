@@ -68,6 +68,11 @@ public:
   }
 
 private:
+  bool isPlain() const {
+    return product.batch == 1 && epilogue.empty() && operands[0].dtype == DType::F32 &&
+           operands[2].dtype == DType::F32;
+  }
+
   /// An empty sum is computed as one term of zeros, so that post-ops apply.
   void padDepth() {
     product.depth = 1;

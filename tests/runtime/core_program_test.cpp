@@ -153,7 +153,11 @@ TEST(Program, FormulasReadLikeFormulas) {
   Index formula = b.add(b.mul(b.c(2), n), b.c(1));
   EXPECT_EQ(formatExpr(b.program, formula), "(2 * n) + 1");
   Index half = b.program.addExpr({Expr::Op::CeilDiv, formula, b.c(2)});
-  EXPECT_EQ(formatExpr(b.program, half), "ceil((2 * n) + 1 / 2)");
+  EXPECT_EQ(formatExpr(b.program, half), "ceil(((2 * n) + 1) / 2)");
+  Index doubled = n;
+  for (int i = 0; i < 60; ++i)
+    doubled = b.add(doubled, doubled);
+  EXPECT_LT(formatExpr(b.program, doubled).size(), 1000u);
 }
 
 } // namespace

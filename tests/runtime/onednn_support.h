@@ -67,8 +67,7 @@ public:
     auto untouched = [](std::byte byte) { return byte == std::byte(0xff); };
     const std::byte *first = memory.data(), *last = first + memory.bytes();
     const std::byte *end = first + margin + size;
-    return std::all_of(first, first + margin, untouched) &&
-           std::all_of(end, last, untouched);
+    return std::all_of(first, first + margin, untouched) && std::all_of(end, last, untouched);
   }
 
 private:

@@ -24,13 +24,13 @@ runTests() {
 runPart() {
   case $1 in
     lint) lintPart ;;
-    unit) buildPart release && runCTest release unit --label-exclude 'slow|gpu' ;;
+    unit) buildPart release && runCTest release unit --label-exclude 'slow|gpu|lit' ;;
     e2e) buildPart release && runCTest release e2e --label-regex slow ;;
     lit) buildPart release && runLit tests ;;
     docs) buildPart release && step docs python3 tools/dev/docs.py --check ;;
     runtime) buildPart runtime && runCTest runtime runtime ;;
     clang) buildPart clang && step headers python3 tests/lint/headers.py ;;
-    asan) buildPart debug && runSanitized debug asan --label-exclude 'slow|gpu' ;;
+    asan) buildPart debug && runSanitized debug asan --label-exclude 'slow|gpu|lit' ;;
     tsan) buildPart tsan && runSanitized tsan tsan ;;
     tests/*) buildPart release && runLit "$1" ;;
     *) buildPart release && runCTest release "$(tr -c 'A-Za-z0-9\n' _ <<<"$1")" --tests-regex "$1" ;;

@@ -1,0 +1,31 @@
+// How far compiled code may be from the interpreter, read from bounds.md.
+#pragma once
+
+#include "sinter/ir/Reference.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace sinter::conformance {
+
+/// |compiled - reference| <= M * (eps(stored) * roundings + eps(computed) * (ulps + perTerm *
+/// terms)) + tiny, see bounds.md.
+struct Bound {
+  enum class Of { Result, Terms, Tensor, One };
+  double roundings = 1, ulps = 0, perTerm = 0;
+  Of of = Of::Result; ///< what M is
+};
+
+/// By mnemonic; nothing (and a message on stderr) if the table is not well formed.
+std::optional<std::map<std::string, Bound>> readBounds(const std::string &path);
+
+/// "" if `actual` is within the bound everywhere, else what is wrong and where. `scale`: the op on
+/// absolute values, for Bound::Of::Terms.
+std::string compare(const ir::ReferenceTensor &expected, const ir::ReferenceTensor &actual,
+                    const Bound &bound, int64_t terms, const ir::ReferenceTensor *scale = nullptr);
+/// The same with an allowance relative to the tensor's largest value.
+std::string compareLoosely(const ir::ReferenceTensor &expected, const ir::ReferenceTensor &actual,
+                           double tolerance);
+
+} // namespace sinter::conformance

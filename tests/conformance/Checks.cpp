@@ -1,0 +1,208 @@
+// The checks of a Suite: interpreted, decomposed, differentiated, compiled.
+#include "Suite.h"
+
+#include "sinter/ir/FiniteDifference.h"
+#include "sinter/passes/Passes.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace mlir;
+using sinter::ir::ReferenceTensor;
+using sinter::ir::Rounding;
+
+namespace sinter::conformance {
+
+/// Elements beyond which a finite difference takes too long.
+static constexpr int64_t kMaxDifferences = 200;
+/// A central difference with step 1e-5 is good to about 1e-9; second derivatives of large terms
+/// cost some digits.
+static constexpr double kDifferenceTolerance = 1e-6;
+static constexpr double kDecompositionTolerance = 1e-9;
+
+Operation *Suite::function(const char *kind, size_t index, ModuleOp in) const {
+  return in.lookupSymbol(kind + std::to_string(index));
+}
+
+std::optional<std::vector<ReferenceTensor>> Suite::interpretOne(const char *kind, size_t index,
+                                                                Rounding rounding,
+                                                                ArrayRef<ReferenceTensor> arguments,
+                                                                ModuleOp in) {
+  ir::Interpreter interpreter(rounding);
+  interpreter.variables = cases[index].variables;
+  diagnostics.clear();
+  auto results = interpreter.run(function(kind, index, in), arguments);
+  if (failed(results)) {
+    ADD_FAILURE() << cases[index].name << ": @" << kind << ": " << diagnostics;
+    return std::nullopt;
+  }
+  cases[index].variablesAfter = std::move(interpreter.variables);
+  return std::move(*results);
+}
+
+bool Suite::expandGradients() {
+  expanded = cast<ModuleOp>(module->clone());
+  PassManager manager(&context);
+  manager.nest<func::FuncOp>().addPass(passes::createGradientPass());
+  if (succeeded(manager.run(*expanded)))
+    return true;
+  ADD_FAILURE() << op.mnemonic << ": gradients can't be expanded: " << diagnostics;
+  return false;
+}
+
+void Suite::interpret() {
+  for (size_t i = 0; i < cases.size(); ++i) {
+    Case &c = cases[i];
+    if (auto results = interpretOne("f", i, Rounding::Stores, c.arguments, *expanded))
+      c.results = std::move(*results);
+    auto variablesAfter = c.variablesAfter;
+    if (!c.differentiated.empty())
+      if (auto gradients = interpretOne("grad", i, Rounding::Stores, c.allArguments(), *expanded))
+        c.gradients = std::move(*gradients);
+    c.variablesAfter = std::move(variablesAfter);
+  }
+}
+
+static LogicalResult decomposeAll(Operation *function) {
+  while (true) {
+    ir::DecomposableOpInterface found;
+    function->walk([&](ir::DecomposableOpInterface op) { found = op; });
+    if (!found)
+      return verify(function);
+    IRRewriter rewriter(found);
+    rewriter.replaceOp(found, found.decompose(rewriter));
+  }
+}
+
+void Suite::checkDecompositions() {
+  OwningOpRef<ModuleOp> decomposed = cast<ModuleOp>(expanded->clone());
+  for (size_t i = 0; i < cases.size(); ++i) {
+    Operation *f = function("f", i, *decomposed);
+    bool any = false;
+    f->walk([&](ir::DecomposableOpInterface) { any = true; });
+    if (!any)
+      continue;
+    diagnostics.clear();
+    if (failed(decomposeAll(f))) {
+      ADD_FAILURE() << cases[i].name << ": its decomposition is not valid: " << diagnostics;
+      continue;
+    }
+    ++totals.decompositions;
+    auto whole = interpretOne("f", i, Rounding::None, cases[i].arguments, *expanded);
+    auto parts = interpretOne("f", i, Rounding::None, cases[i].arguments, *decomposed);
+    for (size_t r = 0; whole && parts && r < whole->size(); ++r)
+      if (std::string wrong = compareLoosely((*whole)[r], (*parts)[r], kDecompositionTolerance);
+          !wrong.empty())
+        ADD_FAILURE() << cases[i].name << ": decomposed: result " << r << ": " << wrong;
+  }
+}
+
+void Suite::checkGradients() {
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Case &c = cases[i];
+    int64_t elements = 0;
+    for (unsigned argument : c.differentiated)
+      elements += c.arguments[argument].size();
+    if (c.differentiated.empty() || elements > kMaxDifferences)
+      continue;
+    auto arguments = c.allArguments();
+    auto analytic = interpretOne("grad", i, Rounding::None, arguments, *expanded);
+    ++totals.gradients;
+    for (size_t g = 0; analytic && g < analytic->size(); ++g) {
+      diagnostics.clear();
+      auto numeric = ir::finiteDifference(function("loss", i, *expanded), arguments,
+                                          c.differentiated[g], c.variables);
+      totals.finiteDifferences += arguments[c.differentiated[g]].size();
+      std::string wrong = failed(numeric)
+                              ? diagnostics
+                              : compareLoosely(*numeric, (*analytic)[g], kDifferenceTolerance);
+      if (!wrong.empty())
+        ADD_FAILURE() << c.name << ": gradient of operand " << c.differentiated[g]
+                      << " against finite differences: " << wrong;
+    }
+  }
+}
+
+const Bound &Suite::bound(const std::string &name) const {
+  auto found = bounds.find(name);
+  return (found == bounds.end() ? bounds.find("default") : found)->second;
+}
+
+/// The row's function over absolute values: how large the terms are that its results sum.
+std::vector<ReferenceTensor> Suite::scalesOf(size_t index) {
+  std::vector<ReferenceTensor> arguments = cases[index].arguments;
+  for (ReferenceTensor &argument : arguments)
+    for (int64_t i = 0; argument.isFloat() && i < argument.size(); ++i)
+      argument.set(i, std::abs(argument.real(i)));
+  auto scales = interpretOne("f", index, Rounding::None, arguments, *expanded);
+  return scales ? std::move(*scales) : std::vector<ReferenceTensor>();
+}
+
+void Suite::checkForward(Backend &backend, size_t index) {
+  Case &c = cases[index];
+  const Bound &allowed = bound(op.mnemonic);
+  std::map<std::string, ReferenceTensor> variables = c.variables;
+  auto results = runCompiled(backend, "f", index, c.arguments, variables);
+  if (!results)
+    return;
+  std::vector<ReferenceTensor> scales;
+  if (allowed.of == Bound::Of::Terms)
+    scales = scalesOf(index);
+  for (size_t r = 0; r < results->size() && r < c.results.size(); ++r) {
+    const ReferenceTensor *scale = r < scales.size() ? &scales[r] : nullptr;
+    if (std::string wrong = compare(c.results[r], (*results)[r], allowed, c.row.terms, scale);
+        !wrong.empty())
+      ADD_FAILURE() << c.name << ": " << backend.name() << ": result " << r << ": " << wrong;
+  }
+  for (const auto &[name, value] : c.variablesAfter)
+    if (std::string wrong = compare(value, variables[name], allowed, c.row.terms); !wrong.empty())
+      ADD_FAILURE() << c.name << ": " << backend.name() << ": variable " << name << ": " << wrong;
+}
+
+void Suite::checkBackward(Backend &backend, size_t index) {
+  Case &c = cases[index];
+  std::map<std::string, ReferenceTensor> variables = c.variables;
+  auto gradients = runCompiled(backend, "grad", index, c.allArguments(), variables);
+  for (size_t g = 0; gradients && g < gradients->size() && g < c.gradients.size(); ++g)
+    if (std::string wrong =
+            compare(c.gradients[g], (*gradients)[g], bound("gradient"), c.row.terms);
+        !wrong.empty())
+      ADD_FAILURE() << c.name << ": " << backend.name() << ": gradient of operand "
+                    << c.differentiated[g] << ": " << wrong;
+}
+
+std::optional<std::vector<ReferenceTensor>>
+Suite::runCompiled(Backend &backend, const char *kind, size_t index,
+                   ArrayRef<ReferenceTensor> arguments,
+                   std::map<std::string, ReferenceTensor> &variables) {
+  auto compiled = cast<FunctionOpInterface>(function(kind, index, *module));
+  std::string error;
+  auto results =
+      backend.run(compiled.getName(), arguments, compiled.getResultTypes(), variables, error);
+  ++totals.compiledRuns;
+  if (succeeded(results))
+    return std::move(*results);
+  ADD_FAILURE() << cases[index].name << ": " << backend.name() << ": @" << kind << ": " << error;
+  return std::nullopt;
+}
+
+void Suite::checkBackend(Backend &backend) {
+  diagnostics.clear();
+  if (failed(backend.compile(*module))) {
+    ADD_FAILURE() << op.mnemonic << ": " << backend.name()
+                  << " can't compile the rows: " << diagnostics;
+    return;
+  }
+  for (size_t i = 0; i < cases.size(); ++i) {
+    checkForward(backend, i);
+    if (!cases[i].differentiated.empty())
+      checkBackward(backend, i);
+  }
+}
+
+} // namespace sinter::conformance

@@ -1,0 +1,85 @@
+// usage: conformance_test [--interpreter-only] [GoogleTest's flags]
+//
+// The op conformance suite: one test an op of the dialect, made from its definitions. See
+// docs/adding-an-op.md for the rows an op needs, and bounds.md for the errors it may have.
+#include "Suite.h"
+
+#include "sinter/passes/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/MLIRContext.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string_view>
+
+using namespace mlir;
+using namespace sinter::conformance;
+
+static constexpr size_t kLeastRows = 20;
+
+/// Ops that only passes make, inside what every compiled row is turned into; tests/passes has their
+/// own tests.
+static bool isMadeByPasses(const OpInfo &op) {
+  return op.mnemonic == "group" || op.mnemonic == "yield";
+}
+
+namespace {
+struct Environment {
+  std::vector<OpInfo> ops;
+  std::map<std::string, Bound> bounds;
+  std::vector<std::unique_ptr<Backend>> backends;
+  Totals totals;
+};
+
+class OpTest : public testing::Test {
+public:
+  OpTest(Environment &environment, const OpInfo &op) : environment(environment), op(op) {}
+
+  void TestBody() override {
+    MLIRContext context(MLIRContext::Threading::DISABLED);
+    context.loadDialect<sinter::ir::SinterDialect, func::FuncDialect>();
+    Suite suite(context, op, environment.bounds, environment.totals);
+    bool built = suite.build();
+    ASSERT_GE(suite.rows(), kLeastRows)
+        << "sinter." << op.mnemonic << " (family '" << op.family << "') has " << suite.rows()
+        << " rows: add some to tests/conformance/Rows*.cpp";
+    if (!built || !suite.expandGradients())
+      return;
+    suite.interpret();
+    suite.checkDecompositions();
+    suite.checkGradients();
+    for (auto &backend : environment.backends)
+      suite.checkBackend(*backend);
+  }
+
+private:
+  Environment &environment;
+  const OpInfo &op;
+};
+} // namespace
+
+int main(int argc, char **argv) {
+  testing::InitGoogleTest(&argc, argv);
+  bool interpreterOnly = argc > 1 && std::string_view(argv[1]) == "--interpreter-only";
+  auto ops = readOps(SINTER_OPS_JSON);
+  auto bounds = readBounds(SINTER_BOUNDS);
+  if (!ops || !bounds)
+    return 1;
+  Environment environment{std::move(*ops), std::move(*bounds), {}, {}};
+  if (!interpreterOnly)
+    environment.backends = makeBackends();
+  for (const OpInfo &op : environment.ops)
+    if (!isMadeByPasses(op))
+      testing::RegisterTest("Conformance", op.mnemonic.c_str(), nullptr, nullptr, __FILE__,
+                            __LINE__, [&environment, &op] { return new OpTest(environment, op); });
+  int result = RUN_ALL_TESTS();
+  const Totals &t = environment.totals;
+  std::printf("conformance: %ld ops, %ld rows, %ld gradients against %ld finite differences, %ld "
+              "decompositions, "
+              "%ld compiled runs (%zu backends)\n",
+              long(t.ops), long(t.rows), long(t.gradients), long(t.finiteDifferences),
+              long(t.decompositions), long(t.compiledRuns), environment.backends.size());
+  return result;
+}

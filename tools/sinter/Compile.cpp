@@ -1,0 +1,289 @@
+// sinter compile: a package becomes an artifact.
+#include "Compile.h"
+
+#include "Cli.h"
+#include "Link.h"
+#include "Package.h"
+#include "Report.h"
+#include "sinter/base/text.h"
+#include "sinter/codegen/Artifact.h"
+#include "sinter/core/file.h"
+#include "sinter/core/isa.h"
+#include "sinter/core/weights.h"
+
+#include <chrono>
+#include <sys/stat.h>
+
+namespace fs = std::filesystem;
+
+namespace sinter::tools {
+namespace {
+
+struct Flags {
+  std::string package, output, header, name, target = "cpu", vendor = "onednn",
+                                             weights = "external", weightsFile;
+  std::vector<std::string> isas, dumpIr;
+  bool printFusion = false, noFuse = false;
+};
+
+std::string isaList() {
+  std::string list;
+  for (std::string_view isa : rt::isaNames())
+    list += (list.empty() ? "" : ",") + std::string(isa);
+  return list;
+}
+
+void addFlags(CLI::App &app, Flags &flags) {
+  app.add_option("package", flags.package, "The graph: MLIR bytecode, or its text")
+      ->required()
+      ->type_name("<g.mlirbc>");
+  app.add_option("-o,--output", flags.output,
+                 "What to make: lib.so holds the runtime and needs nothing of sinter; lib.o and "
+                 "lib.a hold the model alone, and are linked with libsinter_core, _io, _base and "
+                 "_no_vendor or _cpu_onednn with _vendor_support")
+      ->required()
+      ->type_name("<file>");
+  app.add_option("--header", flags.header, "Write the C header of the artifact here")
+      ->type_name("<file>");
+  app.add_option("--name", flags.name,
+                 "C identifier; the artifact exports <name>_api. Default: that of the output, "
+                 "libmnist.so gives mnist")
+      ->type_name("<id>");
+  app.add_option("--target", flags.target, "What runs it")->check(CLI::IsMember({"cpu"}));
+  app.add_option("--isa", flags.isas,
+                 "Instruction sets to compile for; the best that the CPU has is chosen when the "
+                 "artifact is loaded. Default: " + isaList())
+      ->delimiter(',')
+      ->type_name("<list>");
+  app.add_option("--vendor", flags.vendor,
+                 "Library for matrix products and convolutions: onednn, or none, so that the "
+                 "artifact depends on the C++ library alone")
+      ->check(CLI::IsMember({"onednn", "none"}));
+  app.add_option("--weights", flags.weights,
+                 "embed: inside the artifact; external: a safetensors file beside it, mapped when "
+                 "an instance is created")
+      ->check(CLI::IsMember({"external", "embed"}));
+  app.add_option("--weights-file", flags.weightsFile,
+                 "Take the weights from here, not from the file that the package names")
+      ->type_name("<f.safetensors>");
+  app.add_option("--dump-ir", flags.dumpIr,
+                 "Print the IR to stderr after these passes, e.g. after:sinter-gradient, or all")
+      ->delimiter(',')
+      ->type_name("<list>");
+  app.add_flag("--print-fusion", flags.printFusion,
+               "Print every fused group and every refusal to fuse, with its reason, to stderr");
+  app.add_flag("--no-fuse", flags.noFuse, "One kernel an op, to compare with");
+  app.footer("Example:\n  sinter compile mnist.mlirbc -o libmnist.so --header=mnist.h "
+             "--vendor=none\n  cc app.c -I<sinter>/include -L. -lmnist\n\n"
+             "CXX names the compiler driver that links. The output appears whole or not at all.");
+}
+
+/// "mnist" of "out/libmnist.so".
+std::string defaultName(const std::string &output) {
+  std::string name = fs::path(output).stem().string();
+  if (name.starts_with("lib"))
+    name.erase(0, 3);
+  for (char &c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  return name;
+}
+
+Status checkName(const std::string &name) {
+  bool good = !name.empty() && !std::isdigit(static_cast<unsigned char>(name[0]));
+  for (unsigned char c : name)
+    good &= std::isalnum(c) || c == '_';
+  return good ? Status()
+              : makeError(Code::InvalidArgument, "'", name,
+                          "' is no C identifier; give the artifact one with --name");
+}
+
+Status checkIsas(std::vector<std::string> &isas) {
+  std::vector<std::string> known(rt::isaNames().begin(), rt::isaNames().end());
+  if (isas.empty())
+    isas = known;
+  for (size_t i = 0; i < isas.size(); ++i) {
+    if (std::find(isas.begin(), isas.begin() + i, isas[i]) != isas.begin() + i)
+      return makeError(Code::InvalidArgument, "--isa names ", isas[i], " twice");
+    if (rt::isaRank(isas[i]) >= 0)
+      continue;
+    std::string_view near = nearestName(isas[i], known);
+    return makeError(Code::InvalidArgument, "there is no instruction set '", isas[i], "'",
+                     near.empty() ? "" : concat("; did you mean ", near, "?"), "; there are ",
+                     isaList());
+  }
+  return {};
+}
+
+/// The files of a compilation, opened before the work starts and shown when all of it is done.
+class Outputs {
+public:
+  Status add(const std::string &path) {
+    auto file = rt::AtomicFile::create(path);
+    if (!file.ok())
+      return file.status();
+    files.push_back(*std::move(file));
+    return {};
+  }
+  Status write(size_t index, std::string_view bytes) { return files[index].write(bytes); }
+  /// The first one last: when it is there, so are the others.
+  Status commit() {
+    for (size_t i = files.size(); i-- > 0;)
+      SINTER_RETURN_IF_ERROR(files[i].commit());
+    return {};
+  }
+
+private:
+  std::vector<rt::AtomicFile> files;
+};
+
+class Compilation {
+public:
+  explicit Compilation(Flags flags) : flags(std::move(flags)) {}
+
+  Status run() {
+    SINTER_RETURN_IF_ERROR(prepare());
+    Diagnostics diagnostics(package->context);
+    auto objects = codegen::compileArtifact(*package->module, options);
+    if (failed(objects))
+      return Status(Code::InvalidArgument,
+                    flags.package + ": " + diagnostics.take("the compiler gave up without a "
+                                                            "reason, which is a defect of sinter"));
+    compiled = std::move(*objects);
+    SINTER_RETURN_IF_ERROR(checkWeights());
+    auto linked = link(compiled.objects, {.kind = kind,
+                                          .name = options.name,
+                                          .soname = fs::path(flags.output).filename().string(),
+                                          .onednn = flags.vendor == "onednn"});
+    if (!linked.ok())
+      return linked.status();
+    bytes = linked->size();
+    return write(*linked);
+  }
+
+  std::string summary() const {
+    const rt::Program &program = compiled.program;
+    return concat(flags.output, ": ", counted(int64_t(program.entries.size()), "entry"), ", ",
+                  counted(int64_t(program.kernels.size()), "kernel"), " for ",
+                  counted(int64_t(options.isas.size()), "instruction set"), ", ",
+                  counted(int64_t(program.libraryCalls.size()), "library call"), ", ",
+                  formatBytes(int64_t(bytes)));
+  }
+
+private:
+  /// Everything that can fail before the minutes of work.
+  Status prepare() {
+    auto made = outputKind(flags.output);
+    if (!made.ok())
+      return made.status();
+    kind = *made;
+    options.name = flags.name.empty() ? defaultName(flags.output) : flags.name;
+    SINTER_RETURN_IF_ERROR(checkName(options.name));
+    SINTER_RETURN_IF_ERROR(checkIsas(flags.isas));
+    options.isas = flags.isas;
+    options.compile.vendor = flags.vendor;
+    options.compile.fuse = !flags.noFuse;
+    options.compile.dumpIr = flags.dumpIr;
+    options.compile.printFusion = flags.printFusion;
+    auto read = Package::read(flags.package);
+    if (!read.ok())
+      return read.status();
+    package = *std::move(read);
+    SINTER_RETURN_IF_ERROR(placeWeights());
+    SINTER_RETURN_IF_ERROR(outputs.add(flags.output));
+    if (!flags.header.empty())
+      SINTER_RETURN_IF_ERROR(outputs.add(flags.header));
+    if (!weightsCopy.empty())
+      SINTER_RETURN_IF_ERROR(outputs.add(weightsCopy));
+    return {};
+  }
+
+  /// Finds the weights and decides where they go.
+  Status placeWeights() {
+    fs::path source = flags.weightsFile.empty() ? package->weights : fs::path(flags.weightsFile);
+    bool embed = flags.weights == "embed";
+    if (source.empty())
+      return embed ? makeError(Code::InvalidArgument, flags.package,
+                               " names no weights to embed; give them with --weights-file")
+                   : Status();
+    auto read = rt::readSafetensors(source.string());
+    if (!read.ok())
+      return read.status();
+    weights = *std::move(read);
+    weightsSource = source.string();
+    if (embed) {
+      options.weights = source;
+      return {};
+    }
+    options.weightsFile = source.filename().string();
+    fs::path beside = fs::path(flags.output).parent_path() / options.weightsFile;
+    std::error_code ignored;
+    if (!fs::equivalent(source, beside, ignored))
+      weightsCopy = beside.string();
+    return {};
+  }
+
+  Status checkWeights() {
+    if (weightsSource.empty())
+      return {};
+    return rt::fitWeights(compiled.program.variables, weights, weightsSource).status();
+  }
+
+  Status write(const std::string &linked) {
+    size_t next = 0;
+    SINTER_RETURN_IF_ERROR(outputs.write(next++, linked));
+    if (!flags.header.empty())
+      SINTER_RETURN_IF_ERROR(
+          outputs.write(next++, codegen::artifactHeader(compiled.program, options.name)));
+    if (!weightsCopy.empty()) {
+      auto file = rt::MappedFile::open(weightsSource);
+      if (!file.ok())
+        return file.status();
+      SINTER_RETURN_IF_ERROR(outputs.write(
+          next, {reinterpret_cast<const char *>((*file)->data()), (*file)->size()}));
+    }
+    SINTER_RETURN_IF_ERROR(outputs.commit());
+    if (kind == OutputKind::Shared)
+      makeExecutable();
+    return {};
+  }
+
+  /// As linkers leave shared objects: ldd warns of others.
+  void makeExecutable() const {
+    mode_t mask = ::umask(0);
+    ::umask(mask);
+    ::chmod(flags.output.c_str(), 0777 & ~mask);
+  }
+
+  Flags flags;
+  OutputKind kind = OutputKind::Shared;
+  codegen::ArtifactOptions options;
+  std::unique_ptr<Package> package;
+  rt::Safetensors weights;
+  std::string weightsSource; ///< empty: none
+  std::string weightsCopy;   ///< where they are copied; empty: they stay
+  Outputs outputs;
+  codegen::ArtifactObjects compiled;
+  size_t bytes = 0;
+};
+
+} // namespace
+
+int compileMain(int argc, char **argv) {
+  CLI::App app("Compiles a package, written by the DSL's Package, to an artifact with a C ABI that "
+               "needs no compiler.",
+               "sinter compile");
+  Flags flags;
+  addFlags(app, flags);
+  if (auto status = parse(app, argc, argv))
+    return *status;
+  auto start = std::chrono::steady_clock::now();
+  Compilation compilation(std::move(flags));
+  if (Status status = compilation.run(); !status.ok())
+    return fail(status);
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  std::printf("%s, %.1f s\n", compilation.summary().c_str(), seconds.count());
+  return kSuccess;
+}
+
+} // namespace sinter::tools

@@ -1,0 +1,75 @@
+#include "Toolchain.h"
+
+#include "Cli.h"
+#include "sinter/base/text.h"
+
+#include <cstdlib>
+#include <unistd.h>
+
+namespace sinter::tools {
+
+static bool inPath(const std::string &program) {
+  const char *path = std::getenv("PATH");
+  std::string folders = path ? path : "";
+  for (size_t begin = 0; begin <= folders.size();) {
+    size_t end = std::min(folders.find(':', begin), folders.size());
+    if (::access((folders.substr(begin, end - begin) + "/" + program).c_str(), X_OK) == 0)
+      return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+StatusOr<std::string> compilerDriver() {
+  const char *given = std::getenv("CXX");
+  if (given && *given) {
+    std::string driver = given;
+    if (driver.find('/') == driver.npos ? inPath(driver) : ::access(given, X_OK) == 0)
+      return driver;
+    return makeError(Code::NotFound, "the environment's CXX, ", driver,
+                     ", is no program; unset it or name a C++ compiler");
+  }
+  for (const char *driver : {"c++", "g++", "clang++"})
+    if (inPath(driver))
+      return std::string(driver);
+  return makeError(Code::NotFound,
+                   "no C++ compiler to link with (c++, g++, clang++) is in PATH; install one "
+                   "(Debian: apt-get install g++), name it in CXX, or make an archive with -o "
+                   "<name>.a and link that elsewhere");
+}
+
+StatusOr<std::string> runtimeFolder() {
+  std::string looked;
+  for (const char *library : {SINTER_LIBDIR, "lib"}) {
+    std::string folder = programFolder() + "/../" + library;
+    if (::access((folder + "/libsinter_core.a").c_str(), R_OK) == 0)
+      return folder;
+    looked += (looked.empty() ? "" : " and ") + folder;
+  }
+  return makeError(Code::NotFound, "the runtime's library libsinter_core.a is not in ", looked,
+                   "; install sinter whole, or build the target sinter_core");
+}
+
+StatusOr<std::vector<std::string>> runtimeArguments(bool onednn) {
+  StatusOr<std::string> folder = runtimeFolder();
+  if (!folder.ok())
+    return folder.status();
+  std::vector<std::string> arguments;
+  std::vector<const char *> libraries = {"core", "io", "base"};
+  if (onednn)
+    libraries.insert(libraries.end(), {"cpu_onednn", "vendor_support"});
+  else
+    libraries.push_back("no_vendor");
+  arguments.push_back("-Wl,--start-group");
+  for (const char *library : libraries)
+    arguments.push_back(concat(*folder, "/libsinter_", library, ".a"));
+  arguments.push_back("-Wl,--end-group");
+  if (onednn)
+    arguments.insert(arguments.end(), {"-L" SINTER_ONEDNN_FOLDER, "-ldnnl", "-lgomp"});
+  arguments.insert(arguments.end(), {"-lm", "-ldl", "-pthread"});
+  if (*SINTER_LINK_FLAG)
+    arguments.push_back(SINTER_LINK_FLAG);
+  return arguments;
+}
+
+} // namespace sinter::tools
