@@ -60,10 +60,18 @@ public:
       return;
     if (product.depth == 0)
       padDepth();
+    std::vector<MatmulPiece> pieces =
+        cutMatmul(product.batch, product.rows, product.columns, product.depth, !epilogue.hasAdd());
     Phase phase;
-    for (const MatmulPiece &piece :
-         cutMatmul(product.batch, product.rows, product.columns, product.depth, !epilogue.hasAdd()))
-      phase.push_back(makeTask(piece));
+    if (pieces.size() == 1 && isPlain()) {
+      list.noteImplementation("sgemm");
+      phase.push_back(makeGemmTask(
+          {product.transposeA, product.transposeB, product.rows, product.columns, product.depth}, a,
+          b, operands[2].place));
+    } else {
+      for (const MatmulPiece &piece : pieces)
+        phase.push_back(makeTask(piece));
+    }
     list.addPhase(std::move(phase));
   }
 
