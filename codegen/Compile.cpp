@@ -56,6 +56,9 @@ static void dumpAfter(PassManager &manager, const std::vector<std::string> &want
 }
 
 LogicalResult optimiseGraph(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  module.getContext()->appendDialectRegistry(registry);
   module.getContext()->loadAllAvailableDialects();
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);

@@ -1,6 +1,7 @@
 #include "sinter/ir/Dialect.h"
 
 #include "ops/Fold.h"
+#include "sinter/ir/Bytecode.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -28,6 +29,7 @@ void SinterDialect::initialize() {
 #include "sinter/ir/Ops.cpp.inc"
       >();
   addConstantFolding(*this);
+  addBytecodeVersion(*this);
 }
 
 Operation *SinterDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {

@@ -32,8 +32,9 @@ struct ProductOrder {
   }
 };
 
-/// A size as a sum of products of sorted factors, each with its coefficient, so that equal sums are equal expressions.
-/// Factors are symbols and quotients; remainders and quotients rounded up are written with quotients rounded down.
+/// A size as a sum of products of sorted factors, each with its coefficient, so that equal sums are
+/// equal expressions. Factors are symbols and quotients; remainders and quotients rounded up are
+/// written with quotients rounded down.
 class Polynomial {
 public:
   explicit Polynomial(AffineExpr expr) : context(expr.getContext()) {
@@ -103,7 +104,8 @@ private:
     Polynomial result(constantDim(0, context)), rest(constantDim(0, context));
     int64_t common = divisor;
     for (auto &[factors, coefficient] : terms) {
-      int64_t quotient = llvm::divideFloorSigned(coefficient, divisor), remainder = coefficient - quotient * divisor;
+      int64_t quotient = llvm::divideFloorSigned(coefficient, divisor),
+              remainder = coefficient - quotient * divisor;
       result.add(factors, quotient);
       rest.add(factors, remainder);
       if (!factors.empty())
@@ -123,13 +125,18 @@ private:
 
 } // namespace
 
-AffineExpr simplify(AffineExpr expr) { return isa<AffineBinaryOpExpr>(expr) ? Polynomial(expr).expr() : expr; }
+AffineExpr simplify(AffineExpr expr) {
+  return isa<AffineBinaryOpExpr>(expr) ? Polynomial(expr).expr() : expr;
+}
 
-AffineExpr constantDim(int64_t size, MLIRContext *context) { return getAffineConstantExpr(size, context); }
+AffineExpr constantDim(int64_t size, MLIRContext *context) {
+  return getAffineConstantExpr(size, context);
+}
 
 bool hasKnownSizes(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return tensor.hasStaticShape() ? !tensor.getEncoding() : isa_and_nonnull<DimsAttr>(tensor.getEncoding());
+  return tensor.hasStaticShape() ? !tensor.getEncoding()
+                                 : isa_and_nonnull<DimsAttr>(tensor.getEncoding());
 }
 
 Dims dimsOf(Type type) {
@@ -183,7 +190,8 @@ std::string toString(ArrayRef<AffineExpr> dims) {
 
 Type elementType(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
-AffineExpr windowSize(AffineExpr size, int64_t kernel, int64_t stride, int64_t low, int64_t high, int64_t dilation) {
+AffineExpr windowSize(AffineExpr size, int64_t kernel, int64_t stride, int64_t low, int64_t high,
+                      int64_t dilation) {
   return simplify((size + (low + high - dilation * (kernel - 1) - 1)).floorDiv(stride) + 1);
 }
 

@@ -10,7 +10,8 @@ namespace sinter::passes {
 
 void buildGraphPipeline(OpPassManager &manager, const GraphOptions &options) {
   auto &functions = manager.nest<func::FuncOp>();
-  functions.addPass(createSimplifyPass());
+  // Nothing is simplified before: a fold may cut the path between a value and one that its gradient
+  // is asked for.
   functions.addPass(createGradientPass());
   functions.addPass(createSimplifyPass());
   functions.addPass(createDecomposePass());

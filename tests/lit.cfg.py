@@ -17,5 +17,6 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(build, "lit")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(build, "bin"), os.path.join(llvm, "bin"), config.environment["PATH"]])
+config.substitutions.append(("%mlir_include", os.path.join(llvm, "include")))
 # A failing FileCheck shows the input around the mismatch, not all of it.
 config.environment["FILECHECK_OPTS"] = "--dump-input-filter=error --dump-input-context=8"

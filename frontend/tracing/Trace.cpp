@@ -82,11 +82,12 @@ Value Trace::value(const TensorState &tensor, Where at) {
   if (tensor.trace) {
     if (tensor.trace == info)
       return tensor.value;
+    bool outside = options.kind == Kind::Eager;
     fail(at, "a Tensor ", tensor.type, " of ",
          tensor.trace->ended ? "a function that has ended" : "another function", " ('",
          tensor.trace->name, "' traced at ", tensor.trace->place, "; made at ",
-         placeOf(tensor.made), ") is used ", "in '", info->name,
-         "': return it from its function, or make it a Variable and assign() it", inModule());
+         placeOf(tensor.made), ") is used ", outside ? "outside it" : "in '" + info->name + "'",
+         ": return it from its function, or make it a Variable and assign() it", inModule());
   }
   auto [known, isNew] = captured.try_emplace(&tensor, Value());
   if (isNew) {
@@ -115,7 +116,7 @@ Value Trace::read(const std::shared_ptr<VariableState> &original) {
   if (options.weights)
     if (const Variable *average = options.weights->find(Variable(original)))
       variable = average->shared();
-  if (variable->session != session)
+  if (variable->session && variable->session != session)
     throw Error(text("the variable ", variable->name(),
                      " belongs to another Session than the function that uses it", inModule()));
   auto [position, isNew] = positions.try_emplace(variable.get(), tracked.size());

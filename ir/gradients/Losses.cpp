@@ -10,7 +10,7 @@ namespace {
 struct Classified {
   TensorExpr logp;  ///< [rows, classes]
   TensorExpr hit;   ///< [rows, classes]: the row's label is this class
-  TensorExpr valid; ///< [rows, 1]: the row counts
+  TensorExpr valid; ///< [rows, 1]: the row counts: its label is a class, and not the one ignored
   TensorExpr count; ///< [1, 1]: rows that count
 };
 
@@ -21,7 +21,9 @@ static Classified classify(CrossEntropyOp op, OpBuilder &builder) {
   Dims dims = dimsOf(op.getLogits());
   auto labels =
       reshaped(logits.with(op.getLabels()), {dims[0], constantDim(1, builder.getContext())});
-  auto valid = ne(labels, double(int64_t(op.getIgnoreIndex())));
+  auto classes = sizeOf(labels, dims[1], tensorTypeOf(labels.value));
+  auto valid =
+      ne(labels, double(int64_t(op.getIgnoreIndex()))) & (labels >= 0.0) & (labels < classes);
   return {logits.with(LogSoftmaxOp::create(builder, op.getLoc(), logits.value, 1)),
           eq(expanded(labels, dims), positions(logits, dims, 1, elementType(op.getLabels()))),
           valid, summed(converted(valid, elementType(logits.value)), {0, 1})};

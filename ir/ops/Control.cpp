@@ -21,10 +21,12 @@ LogicalResult SinterDialect::verifyOperationAttribute(Operation *op, NamedAttrib
     return success();
   auto symbols = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!symbols || symbols.size() > kMaxSymbols)
-    return op->emitError(kSymbolsAttr) << " must be a list of at most " << kMaxSymbols << " symbols";
+    return op->emitError(kSymbolsAttr)
+           << " must be a list of at most " << kMaxSymbols << " symbols";
   for (auto [i, entry] : llvm::enumerate(symbols))
     if (StringRef fault = symbolFault(entry); !fault.empty())
-      return op->emitError("symbol ") << i << " of " << kSymbolsAttr << " " << fault << ": " << entry;
+      return op->emitError("symbol ")
+             << i << " of " << kSymbolsAttr << " " << fault << ": " << entry;
   return success();
 }
 
@@ -32,17 +34,20 @@ LogicalResult VariableOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (type && type.hasStaticShape() && type.getElementType().isIntOrFloat())
     return success();
-  return emitError("variable '") << getSymName() << "' needs a tensor type of static shape, not " << getType();
+  return emitError("variable '") << getSymName() << "' needs a tensor type of static shape, not "
+                                 << getType();
 }
 
 /// Checks that `name` is a variable of `value`'s type.
-static LogicalResult checkVariable(Operation *op, SymbolTableCollection &symbols, FlatSymbolRefAttr name, Value value) {
+static LogicalResult checkVariable(Operation *op, SymbolTableCollection &symbols,
+                                   FlatSymbolRefAttr name, Value value) {
   auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(op, name);
   if (!variable)
     return op->emitError("there is no variable '") << name.getValue() << "'";
   if (variable.getType() == value.getType())
     return success();
-  return op->emitError("variable '") << name.getValue() << "' is " << variable.getType() << ", not " << value.getType();
+  return op->emitError("variable '")
+         << name.getValue() << "' is " << variable.getType() << ", not " << value.getType();
 }
 
 LogicalResult ReadOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -77,15 +82,17 @@ LogicalResult GradientsOp::verify() {
 
 LogicalResult GroupOp::verify() {
   if (!llvm::is_contained({"pointwise", "reduction", "contraction", "scatter"}, getKind()))
-    return emitError("kind is \"") << getKind() << "\", not pointwise, reduction, contraction or scatter";
+    return emitError("kind is \"")
+           << getKind() << "\", not pointwise, reduction, contraction or scatter";
   Block &body = getBody().front();
   if (body.getArgumentTypes() != getInputs().getTypes())
-    return emitError("the body takes ") << body.getArgumentTypes() << " where the inputs are " << getInputs().getTypes();
+    return emitError("the body takes ")
+           << body.getArgumentTypes() << " where the inputs are " << getInputs().getTypes();
   auto yield = body.empty() ? YieldOp() : dyn_cast<YieldOp>(body.back());
   if (!yield)
     return emitError("the body must end in sinter.yield");
   if (yield.getValues().getTypes() != getOutputs().getTypes())
-    return emitError("the body yields ") << yield.getValues().getTypes() << " where the results are "
-                                         << getOutputs().getTypes();
+    return emitError("the body yields ")
+           << yield.getValues().getTypes() << " where the results are " << getOutputs().getTypes();
   return success();
 }

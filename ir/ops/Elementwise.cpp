@@ -9,8 +9,7 @@ using namespace sinter::ir;
 static bool isInteger(Value value) { return isa<IntegerType>(elementType(value)); }
 
 /// The operand of `value`'s op, when that is an `Op` of one operand.
-template <class Op>
-static Value operandOf(Value value) {
+template <class Op> static Value operandOf(Value value) {
   auto op = value.getDefiningOp<Op>();
   return op ? op.getX() : Value();
 }
@@ -111,14 +110,18 @@ OpFoldResult MaximumOp::fold(FoldAdaptor) { return getA() == getB() ? getA() : O
 OpFoldResult MinimumOp::fold(FoldAdaptor) { return getA() == getB() ? getA() : OpFoldResult(); }
 OpFoldResult NegOp::fold(FoldAdaptor) { return operandOf<NegOp>(getX()); }
 OpFoldResult LogicalNotOp::fold(FoldAdaptor) { return operandOf<LogicalNotOp>(getX()); }
-OpFoldResult ReluOp::fold(FoldAdaptor) { return operandOf<ReluOp>(getX()) ? getX() : OpFoldResult(); }
-OpFoldResult StopGradientOp::fold(FoldAdaptor) { return operandOf<StopGradientOp>(getX()) ? getX() : OpFoldResult(); }
+OpFoldResult ReluOp::fold(FoldAdaptor) {
+  return operandOf<ReluOp>(getX()) ? getX() : OpFoldResult();
+}
+OpFoldResult StopGradientOp::fold(FoldAdaptor) {
+  return operandOf<StopGradientOp>(getX()) ? getX() : OpFoldResult();
+}
 
 LogicalResult WhereOp::verify() {
   if (dimsOf(getCondition()) == dimsOf(getA()))
     return success();
-  return emitError("shapes differ: the condition is ") << shapeText(getCondition()) << ", the values are "
-                                                       << shapeText(getA());
+  return emitError("shapes differ: the condition is ")
+         << shapeText(getCondition()) << ", the values are " << shapeText(getA());
 }
 
 OpFoldResult WhereOp::fold(FoldAdaptor constants) {
@@ -143,8 +146,10 @@ static bool isLossless(Type from, Type to) {
   auto isUnsigned = [](Type type) { return type.isUnsignedInteger() || type.isInteger(1); };
   unsigned digits = from.getIntOrFloatBitWidth() - !isUnsigned(from);
   if (real)
-    return digits <= real.getFPMantissaWidth() && int(digits) <= APFloat::semanticsMaxExponent(real.getFloatSemantics());
-  return (isUnsigned(from) || !isUnsigned(to)) && digits <= to.getIntOrFloatBitWidth() - !isUnsigned(to);
+    return digits <= real.getFPMantissaWidth() &&
+           int(digits) <= APFloat::semanticsMaxExponent(real.getFloatSemantics());
+  return (isUnsigned(from) || !isUnsigned(to)) &&
+         digits <= to.getIntOrFloatBitWidth() - !isUnsigned(to);
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {

@@ -41,11 +41,14 @@ TypedAttr scalarAttr(Number number, Type element) {
   rounded.set(0, number);
   if (rounded.isFloat())
     return FloatAttr::get(element, rounded.real(0));
-  return IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), rounded.at(0).integer, /*isSigned=*/true,
+  return IntegerAttr::get(element, APInt(element.getIntOrFloatBitWidth(), rounded.at(0).integer,
+                                         /*isSigned=*/true,
                                          /*implicitTrunc=*/true));
 }
 
-TypedAttr scalarAttr(double number, Type element) { return scalarAttr(Number{false, number, 0}, element); }
+TypedAttr scalarAttr(double number, Type element) {
+  return scalarAttr(Number{false, number, 0}, element);
+}
 
 Attribute canonicalConstant(ElementsAttr elements) {
   auto dense = dyn_cast<DenseElementsAttr>(elements);
@@ -73,7 +76,8 @@ Attribute attributeOf(const ReferenceTensor &tensor) {
   SmallVector<Attribute> values;
   for (int64_t i = 0; i < tensor.size(); ++i)
     values.push_back(scalarAttr(tensor.at(i), tensor.element()));
-  return canonicalConstant(DenseElementsAttr::get(RankedTensorType::get(tensor.dims(), tensor.element()), values));
+  return canonicalConstant(
+      DenseElementsAttr::get(RankedTensorType::get(tensor.dims(), tensor.element()), values));
 }
 
 bool isSmall(Type type) {
@@ -87,15 +91,19 @@ struct ConstantFolding : DialectFoldInterface {
   LogicalResult fold(Operation *op, ArrayRef<Attribute> constants,
                      SmallVectorImpl<OpFoldResult> &results) const final {
     auto evaluable = dyn_cast<EvaluableOpInterface>(op);
-    if (!evaluable || constants.empty() || !llvm::all_of(constants, [](Attribute a) { return a != nullptr; }))
+    if (!evaluable || constants.empty() ||
+        !llvm::all_of(constants, [](Attribute a) { return a != nullptr; }))
       return failure();
     // One element stands for all of an elementwise op over filled tensors, whatever their shape.
     auto pointwise = dyn_cast<ElementOpInterface>(op);
     bool single = pointwise && pointwise.isPointwise() &&
                   llvm::all_of(constants, [](Attribute a) { return filledWith(a).has_value(); });
-    if (!single && !(llvm::all_of(op->getOperandTypes(), isSmall) && llvm::all_of(op->getResultTypes(), isSmall)))
+    if (!single && !(llvm::all_of(op->getOperandTypes(), isSmall) &&
+                     llvm::all_of(op->getResultTypes(), isSmall)))
       return failure();
-    auto shapeOf = [&](Value value) { return single ? ArrayRef<int64_t>() : tensorTypeOf(value).getShape(); };
+    auto shapeOf = [&](Value value) {
+      return single ? ArrayRef<int64_t>() : tensorTypeOf(value).getShape();
+    };
 
     SmallVector<ReferenceTensor> inputs, outputs;
     for (auto [operand, constant] : llvm::zip(op->getOperands(), constants)) {

@@ -1,5 +1,6 @@
-// Constants as the attributes folders see: a float or integer attribute of the element type stands for a tensor of any
-// shape, symbolic too, filled with it (sinter.full); other values are an ElementsAttr (sinter.constant).
+// Constants as the attributes folders see: a float or integer attribute of the element type stands
+// for a tensor of any shape, symbolic too, filled with it (sinter.full); other values are an
+// ElementsAttr (sinter.constant).
 #pragma once
 
 #include "sinter/ir/Dialect.h"
@@ -19,8 +20,8 @@ mlir::TypedAttr scalarAttr(double number, mlir::Type element);
 /// The scalar attribute where all elements are the same, else `elements`.
 mlir::Attribute canonicalConstant(mlir::ElementsAttr elements);
 
-/// Folds ops over constants by evaluating them as the reference interpreter does: elementwise ops over filled tensors of
-/// any size, others while they are small.
+/// Folds ops over constants by evaluating them as the reference interpreter does: elementwise ops
+/// over filled tensors of any size, others while they are small.
 void addConstantFolding(SinterDialect &dialect);
 
 } // namespace sinter::ir

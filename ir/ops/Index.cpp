@@ -13,14 +13,16 @@ LogicalResult EmbeddingOp::inferReturnTypes(MLIRContext *, Where where, Adaptor 
 }
 
 LogicalResult EmbeddingGradOp::verify() {
-  if (failed(checkSameElement(getLoc(), getDy(), getY())) || failed(checkRank(getLoc(), "the result", getType(), 2)))
+  if (failed(checkSameElement(getLoc(), getDy(), getY())) ||
+      failed(checkRank(getLoc(), "the result", getType(), 2)))
     return failure();
   Dims dims = dimsOf(getIndex());
   dims.push_back(dimsOf(getY())[1]);
   if (dims == dimsOf(getDy()))
     return success();
-  return emitError("dy is ") << shapeText(getDy()) << " where rows of " << shapeText(getY()) << " picked by index "
-                             << shapeText(getIndex()) << " are " << toString(dims);
+  return emitError("dy is ") << shapeText(getDy()) << " where rows of " << shapeText(getY())
+                             << " picked by index " << shapeText(getIndex()) << " are "
+                             << toString(dims);
 }
 
 /// Checks that `index` addresses along `dim` of `x`: equal rank, nowhere else larger.
@@ -35,8 +37,8 @@ static LogicalResult checkIndex(Where where, Value x, Value index, int64_t dim) 
   }
   if (fits)
     return success();
-  return emitOptionalError(where, "index ", shapeText(index), " must have the rank of ", shapeText(x),
-                           " and be no larger outside dimension ", dim);
+  return emitOptionalError(where, "index ", shapeText(index), " must have the rank of ",
+                           shapeText(x), " and be no larger outside dimension ", dim);
 }
 
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *, Where where, Adaptor op, Types &types) {
@@ -54,7 +56,8 @@ LogicalResult ScatterAddOp::inferReturnTypes(MLIRContext *, Where where, Adaptor
   return checkIndex(where, op.getX(), op.getIndex(), op.getDim());
 }
 
-LogicalResult OneHotOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op, Types &types) {
+LogicalResult OneHotOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op,
+                                         Types &types) {
   int64_t classes = op.getClasses();
   if (classes < 1)
     return emitOptionalError(where, "classes is ", classes, ", not 1 or more");

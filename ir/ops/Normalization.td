@@ -44,7 +44,7 @@ def BatchNormTrainingOp : Sinter_Inferred<"batch_norm_training", [Differentiable
 }
 def CrossEntropyOp : Sinter_Inferred<"cross_entropy", [Differentiable, Decomposable]> {
   let summary = "mean over rows of -log_softmax(logits)[label]; logits [rows, classes], labels [rows] (class numbers); f32 scalar";
-  let description = "label_smoothing s takes (1 - s) of the label's loss and s of the mean over classes. Rows whose label is ignore_index are left out.";
+  let description = "label_smoothing s takes (1 - s) of the label's loss and s of the mean over classes. Rows whose label is ignore_index, or names no class, are left out.";
   let family = "loss";
   let arguments = (ins FloatTensor:$logits, IndicesTensor:$labels, DefaultValuedAttr<F64Attr, "0.0">:$label_smoothing,
                        DefaultValuedAttr<I64Attr, "-100">:$ignore_index);

@@ -4,8 +4,7 @@ using namespace mlir;
 using namespace sinter::ir;
 
 /// Dimensions of pooled `image`; `op` is any op or adaptor with the attributes of a pooling.
-template <class Pool>
-static FailureOr<Dims> pool(Where where, Type image, Pool op) {
+template <class Pool> static FailureOr<Dims> pool(Where where, Type image, Pool op) {
   return slide(where, image, op.getChannelsLast(),
                {op.getKernel(), op.getStride(), op.getPadding(), op.getDilation()});
 }
@@ -27,7 +26,8 @@ LogicalResult AvgPool2dOp::inferReturnTypes(MLIRContext *, Where where, Adaptor 
   return inferPool(where, op, elementType(op.getX()), types);
 }
 
-LogicalResult MaxPool2dIndexOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op, Types &types) {
+LogicalResult MaxPool2dIndexOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op,
+                                                 Types &types) {
   return inferPool(where, op, IntegerType::get(context, 32), types);
 }
 

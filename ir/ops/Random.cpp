@@ -6,7 +6,8 @@ using namespace sinter::ir;
 static LogicalResult checkState(Where where, Value state) {
   if (tensorTypeOf(state).getShape() == ArrayRef<int64_t>{2})
     return success();
-  return emitOptionalError(where, "state ", shapeText(state), " must be the two numbers seed and step");
+  return emitOptionalError(where, "state ", shapeText(state),
+                           " must be the two numbers seed and step");
 }
 
 LogicalResult RandomUniformOp::verify() { return checkState(getLoc(), getState()); }

@@ -14,8 +14,8 @@ static LogicalResult inferReduction(Where where, Adaptor op, Type element, Types
     if (failed(checkDim(where, dim, op.getX().getType())))
       return failure();
     if (i && dim <= reduced[i - 1])
-      return emitOptionalError(where, "the dimensions ", listText(reduced), " of ", shapeText(op.getX()),
-                               " must ascend, each named once");
+      return emitOptionalError(where, "the dimensions ", listText(reduced), " of ",
+                               shapeText(op.getX()), " must ascend, each named once");
   }
   for (auto [i, size] : llvm::enumerate(dims)) {
     if (!llvm::is_contained(reduced, int64_t(i)))
@@ -42,16 +42,17 @@ LogicalResult MaxOp::inferReturnTypes(MLIRContext *, Where where, Adaptor op, Ty
 LogicalResult MinOp::inferReturnTypes(MLIRContext *, Where where, Adaptor op, Types &types) {
   return inferReduction(where, op, elementType(op.getX()), types);
 }
-LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op, Types &types) {
+LogicalResult ArgmaxOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op,
+                                         Types &types) {
   return inferReduction(where, op, IntegerType::get(context, 64), types);
 }
-LogicalResult ArgminOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op, Types &types) {
+LogicalResult ArgminOp::inferReturnTypes(MLIRContext *context, Where where, Adaptor op,
+                                         Types &types) {
   return inferReduction(where, op, IntegerType::get(context, 64), types);
 }
 
 /// Number of elements reduced to one, when it is static.
-template <class Op>
-static std::optional<int64_t> reducedCount(Op op) {
+template <class Op> static std::optional<int64_t> reducedCount(Op op) {
   Dims dims = dimsOf(op.getX());
   int64_t count = 1;
   for (int64_t dim : op.getDims()) {
@@ -63,15 +64,17 @@ static std::optional<int64_t> reducedCount(Op op) {
   return count;
 }
 
-/// Replaces a reduction of single elements by a reshape, and one of a filled tensor by `ofFilled` of the number and count.
+/// Replaces a reduction of single elements by a reshape, and one of a filled tensor by `ofFilled`
+/// of the number and count.
 template <class Op>
-static LogicalResult simplifyReduction(Op op, PatternRewriter &rewriter, function_ref<Number(Number, int64_t)> ofFilled) {
+static LogicalResult simplifyReduction(Op op, PatternRewriter &rewriter,
+                                       function_ref<Number(Number, int64_t)> ofFilled) {
   auto count = reducedCount(op);
   if (!count || *count < 1)
     return failure();
   if (auto number = filledWith(op.getX())) {
-    rewriter.replaceOpWithNewOp<FullOp>(op, op.getType(),
-                                        scalarAttr(ofFilled(*number, *count), elementType(op.getY())));
+    rewriter.replaceOpWithNewOp<FullOp>(
+        op, op.getType(), scalarAttr(ofFilled(*number, *count), elementType(op.getY())));
     return success();
   }
   if (*count != 1)
@@ -83,8 +86,9 @@ static LogicalResult simplifyReduction(Op op, PatternRewriter &rewriter, functio
 static Number same(Number number, int64_t) { return number; }
 
 LogicalResult SumOp::canonicalize(SumOp op, PatternRewriter &rewriter) {
-  return simplifyReduction(op, rewriter,
-                           [](Number number, int64_t count) { return number * Number{true, double(count), count}; });
+  return simplifyReduction(op, rewriter, [](Number number, int64_t count) {
+    return number * Number{true, double(count), count};
+  });
 }
 LogicalResult ProdOp::canonicalize(ProdOp op, PatternRewriter &rewriter) {
   return simplifyReduction(op, rewriter, [](Number number, int64_t count) {
@@ -94,18 +98,28 @@ LogicalResult ProdOp::canonicalize(ProdOp op, PatternRewriter &rewriter) {
     return result;
   });
 }
-LogicalResult MeanOp::canonicalize(MeanOp op, PatternRewriter &rewriter) { return simplifyReduction(op, rewriter, same); }
-LogicalResult MaxOp::canonicalize(MaxOp op, PatternRewriter &rewriter) { return simplifyReduction(op, rewriter, same); }
-LogicalResult MinOp::canonicalize(MinOp op, PatternRewriter &rewriter) { return simplifyReduction(op, rewriter, same); }
+LogicalResult MeanOp::canonicalize(MeanOp op, PatternRewriter &rewriter) {
+  return simplifyReduction(op, rewriter, same);
+}
+LogicalResult MaxOp::canonicalize(MaxOp op, PatternRewriter &rewriter) {
+  return simplifyReduction(op, rewriter, same);
+}
+LogicalResult MinOp::canonicalize(MinOp op, PatternRewriter &rewriter) {
+  return simplifyReduction(op, rewriter, same);
+}
 
-/// The first of equal elements wins, so where there is but one, or all are the same, the index is 0.
-template <class Op>
-static LogicalResult simplifyArg(Op op, PatternRewriter &rewriter) {
+/// The first of equal elements wins, so where there is but one, or all are the same, the index is
+/// 0.
+template <class Op> static LogicalResult simplifyArg(Op op, PatternRewriter &rewriter) {
   if (reducedCount(op) != 1 && !filledWith(op.getX()))
     return failure();
   rewriter.replaceOpWithNewOp<FullOp>(op, tensorTypeOf(op.getY()), 0.0);
   return success();
 }
 
-LogicalResult ArgmaxOp::canonicalize(ArgmaxOp op, PatternRewriter &rewriter) { return simplifyArg(op, rewriter); }
-LogicalResult ArgminOp::canonicalize(ArgminOp op, PatternRewriter &rewriter) { return simplifyArg(op, rewriter); }
+LogicalResult ArgmaxOp::canonicalize(ArgmaxOp op, PatternRewriter &rewriter) {
+  return simplifyArg(op, rewriter);
+}
+LogicalResult ArgminOp::canonicalize(ArgminOp op, PatternRewriter &rewriter) {
+  return simplifyArg(op, rewriter);
+}

@@ -19,7 +19,9 @@ LogicalResult FullOp::verify() {
   return emitError("the value ") << getValueAttr() << " is neither a float nor an integer";
 }
 
-OpFoldResult FullOp::fold(FoldAdaptor) { return scalarAttr(*filledWith(getValueAttr()), elementType(getY())); }
+OpFoldResult FullOp::fold(FoldAdaptor) {
+  return scalarAttr(*filledWith(getValueAttr()), elementType(getY()));
+}
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return canonicalConstant(getValue()); }
 
@@ -45,7 +47,9 @@ LogicalResult ExpandOp::verify() {
 }
 
 /// Dimensions without leading ones, which broadcasting ignores.
-static ArrayRef<AffineExpr> withoutLeadingOnes(ArrayRef<AffineExpr> dims) { return dims.drop_while(isOne); }
+static ArrayRef<AffineExpr> withoutLeadingOnes(ArrayRef<AffineExpr> dims) {
+  return dims.drop_while(isOne);
+}
 
 OpFoldResult ExpandOp::fold(FoldAdaptor constants) {
   if (getX().getType() == getType())
@@ -68,7 +72,8 @@ OpFoldResult ExpandOp::fold(FoldAdaptor constants) {
 
 LogicalResult ReshapeOp::verify() {
   if (product(dimsOf(getX()), getContext()) != product(dimsOf(getY()), getContext()))
-    return emitError("numbers of elements differ: ") << shapeText(getX()) << " can't be seen as " << shapeText(getY());
+    return emitError("numbers of elements differ: ")
+           << shapeText(getX()) << " can't be seen as " << shapeText(getY());
   return checkSameElement(getLoc(), getX(), getY());
 }
 
@@ -91,8 +96,8 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *, Where where, Adaptor 
   SmallVector<int64_t> sorted(op.getPermutation());
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int64_t>(0, dims.size())))
-    return emitOptionalError(where, listText(op.getPermutation()), " is not a permutation of the dimensions of ",
-                             shapeText(op.getX()));
+    return emitOptionalError(where, listText(op.getPermutation()),
+                             " is not a permutation of the dimensions of ", shapeText(op.getX()));
   for (int64_t dim : op.getPermutation())
     result.push_back(dims[dim]);
   types.push_back(withDims(result, op.getX()));
@@ -128,15 +133,16 @@ LogicalResult TransposeOp::canonicalize(TransposeOp op, PatternRewriter &rewrite
   auto matmul = op.getX().getDefiningOp<MatmulOp>();
   if (!matmul || !matmul->hasOneUse() || !swapsLastTwo(op.getPermutation()))
     return failure();
-  rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), matmul.getB(), matmul.getA(), !matmul.getTransposeB(),
-                                        !matmul.getTransposeA());
+  rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), matmul.getB(), matmul.getA(),
+                                        !matmul.getTransposeB(), !matmul.getTransposeA());
   return success();
 }
 
 LogicalResult SliceOp::verify() {
   Dims from = dimsOf(getX()), to = dimsOf(getY());
   if (from.size() != to.size())
-    return emitError("") << shapeText(getX()) << " and its slice " << shapeText(getY()) << " differ in rank";
+    return emitError("") << shapeText(getX()) << " and its slice " << shapeText(getY())
+                         << " differ in rank";
   if (failed(checkSameElement(getLoc(), getX(), getY())) ||
       failed(checkCount(getLoc(), "starts", getStarts(), from.size())) ||
       failed(checkCount(getLoc(), "strides", getStrides(), from.size())))
@@ -144,13 +150,14 @@ LogicalResult SliceOp::verify() {
   for (size_t i = 0; i < from.size(); ++i) {
     int64_t start = getStarts()[i], stride = getStrides()[i];
     if (start < 0 || stride < 1)
-      return emitError("starts ") << listText(getStarts()) << " must be 0 or more, strides " << listText(getStrides())
-                                  << " 1 or more";
+      return emitError("starts ") << listText(getStarts()) << " must be 0 or more, strides "
+                                  << listText(getStrides()) << " 1 or more";
     // Elements left of the dimension beyond the last one taken; an empty slice takes none.
     AffineExpr left = from[i] - 1 - start - (to[i] - 1) * stride;
     if (constantSize(to[i]) != 0 && lowerBound(left, *this).value_or(-1) < 0)
       return emitError("") << sizeText(to[i]) << " elements from " << start << " on, " << stride
-                           << " apart, run past the end of dimension " << i << " of " << shapeText(getX());
+                           << " apart, run past the end of dimension " << i << " of "
+                           << shapeText(getX());
   }
   return success();
 }
@@ -212,14 +219,17 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, Where where, Adaptor op, Ty
                                " must not be negative; slice to crop");
   for (auto [i, dim] : llvm::enumerate(dims)) {
     bool isEmpty = constantSize(dim) == 0;
-    dim = dim + (isEmpty ? dim : (dim - 1) * op.getInterior()[i]) + (op.getLow()[i] + op.getHigh()[i]);
+    dim = dim + (isEmpty ? dim : (dim - 1) * op.getInterior()[i]) +
+          (op.getLow()[i] + op.getHigh()[i]);
   }
   types.push_back(withDims(dims, op.getX()));
   return success();
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor constants) {
-  auto isNone = [](ArrayRef<int64_t> list) { return llvm::all_of(list, [](int64_t count) { return count == 0; }); };
+  auto isNone = [](ArrayRef<int64_t> list) {
+    return llvm::all_of(list, [](int64_t count) { return count == 0; });
+  };
   if (isNone(getLow()) && isNone(getHigh()) && isNone(getInterior()))
     return getX();
   return isFilledWith(constants.getX(), d(getValue())) ? constants.getX() : Attribute();
@@ -241,8 +251,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, Where where, Adaptor op,
     for (size_t i = 0; fits && i < dims.size(); ++i)
       fits = int64_t(i) == dim || dims[i] == other[i];
     if (!fits)
-      return emitOptionalError(where, "shapes differ outside dimension ", dim, ": ", shapeText(first), " and ",
-                               shapeText(input));
+      return emitOptionalError(where, "shapes differ outside dimension ", dim, ": ",
+                               shapeText(first), " and ", shapeText(input));
     dims[dim] = dims[dim] + other[dim];
   }
   types.push_back(withDims(dims, first));

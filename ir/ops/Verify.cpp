@@ -107,11 +107,14 @@ Range rangeOf(AffineExpr expr, Operation *op) {
     return {combine(a.low, b.low, std::plus<>()), combine(a.high, b.high, std::plus<>())};
   case AffineExprKind::Mul: {
     if (b.low && b.high && *b.high <= 0) // a factor below zero turns the range round
-      return {combine(a.high, b.low, std::multiplies<>()), combine(a.low, b.high, std::multiplies<>())};
+      return {combine(a.high, b.low, std::multiplies<>()),
+              combine(a.low, b.high, std::multiplies<>())};
     if (a.low && b.low && *a.low >= 0 && *b.low >= 0)
-      return {combine(a.low, b.low, std::multiplies<>()), combine(a.high, b.high, std::multiplies<>())};
+      return {combine(a.low, b.low, std::multiplies<>()),
+              combine(a.high, b.high, std::multiplies<>())};
     if (b.low && b.low == b.high)
-      return {combine(a.low, b.low, std::multiplies<>()), combine(a.high, b.low, std::multiplies<>())};
+      return {combine(a.low, b.low, std::multiplies<>()),
+              combine(a.high, b.low, std::multiplies<>())};
     return {};
   }
   case AffineExprKind::FloorDiv:

@@ -22,8 +22,10 @@ static FailureOr<double> sumOfFirstResult(Operation *function, ArrayRef<Referenc
   return sum;
 }
 
-FailureOr<ReferenceTensor> finiteDifference(Operation *function, ArrayRef<ReferenceTensor> arguments, unsigned argument,
-                                            const std::map<std::string, ReferenceTensor> &variables, double step) {
+FailureOr<ReferenceTensor> finiteDifference(Operation *function,
+                                            ArrayRef<ReferenceTensor> arguments, unsigned argument,
+                                            const std::map<std::string, ReferenceTensor> &variables,
+                                            double step) {
   if (argument >= arguments.size() || !arguments[argument].isFloat())
     return function->emitError() << "can't be differentiated with respect to argument " << argument
                                  << ": it is not an argument of floats";

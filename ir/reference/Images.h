@@ -8,9 +8,11 @@ namespace sinter::ir {
 /// Sizes of a rank 4 image tensor and the place of its elements, NCHW or (`last`) NHWC.
 struct Images {
   Images(const ReferenceTensor &x, bool last)
-      : last(last), n(x.dim(0)), c(x.dim(last ? 3 : 1)), h(x.dim(last ? 1 : 2)), w(x.dim(last ? 2 : 3)) {}
+      : last(last), n(x.dim(0)), c(x.dim(last ? 3 : 1)), h(x.dim(last ? 1 : 2)),
+        w(x.dim(last ? 2 : 3)) {}
   int64_t at(int64_t image, int64_t channel, int64_t row, int64_t column) const {
-    return last ? ((image * h + row) * w + column) * c + channel : ((image * c + channel) * h + row) * w + column;
+    return last ? ((image * h + row) * w + column) * c + channel
+                : ((image * c + channel) * h + row) * w + column;
   }
   bool last;
   int64_t n, c, h, w;
@@ -23,11 +25,14 @@ struct Window {
   int64_t height, width;
   llvm::ArrayRef<int64_t> stride, padding, dilation;
 
-  /// Calls `body(tap, row, column)` for each tap of the window at output position (y, x) that lies inside the image.
-  template <class Body> void forEachTap(const Images &image, int64_t y, int64_t x, Body body) const {
+  /// Calls `body(tap, row, column)` for each tap of the window at output position (y, x) that lies
+  /// inside the image.
+  template <class Body>
+  void forEachTap(const Images &image, int64_t y, int64_t x, Body body) const {
     for (int64_t i = 0; i < height; ++i)
       for (int64_t j = 0; j < width; ++j) {
-        int64_t row = y * stride[0] - padding[0] + i * dilation[0], column = x * stride[1] - padding[1] + j * dilation[1];
+        int64_t row = y * stride[0] - padding[0] + i * dilation[0],
+                column = x * stride[1] - padding[1] + j * dilation[1];
         if (row >= 0 && row < image.h && column >= 0 && column < image.w)
           body(i * width + j, row, column);
       }

@@ -6,28 +6,33 @@ using namespace mlir;
 
 namespace sinter::ir {
 
-/// More elements than anybody interprets: a size that comes of a mistake shall be an error, not an exhausted machine.
+/// More elements than anybody interprets: a size that comes of a mistake shall be an error, not an
+/// exhausted machine.
 static constexpr int64_t kMaxElements = int64_t(1) << 31;
 
 /// The value of a size; nothing while it depends on an unbound symbol.
 static std::optional<int64_t> valueOf(AffineExpr size, ArrayRef<int64_t> symbols) {
   SmallVector<AffineExpr> values;
   for (auto [position, value] : llvm::enumerate(symbols))
-    values.push_back(value < 0 ? getAffineSymbolExpr(position, size.getContext()) : getAffineConstantExpr(value, size.getContext()));
+    values.push_back(value < 0 ? getAffineSymbolExpr(position, size.getContext())
+                               : getAffineConstantExpr(value, size.getContext()));
   return constantSize(simplify(size.replaceSymbols(values)));
 }
 
 static std::string argumentName(Operation *function, unsigned argument) {
   std::string name = "argument " + std::to_string(argument);
-  if (auto port = cast<FunctionOpInterface>(function).getArgAttrOfType<StringAttr>(argument, kPortNameAttr))
+  if (auto port =
+          cast<FunctionOpInterface>(function).getArgAttrOfType<StringAttr>(argument, kPortNameAttr))
     name += " ('" + port.str() + "')";
   return name;
 }
 
 /// Binds symbols that are the size of a dimension by themselves; a repeated one must agree.
-static void bindPlainSymbols(Type type, ArrayRef<int64_t> sizes, SmallVectorImpl<int64_t> &symbols) {
+static void bindPlainSymbols(Type type, ArrayRef<int64_t> sizes,
+                             SmallVectorImpl<int64_t> &symbols) {
   for (auto [dim, size] : llvm::zip_equal(dimsOf(type), sizes))
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(dim); symbol && symbol.getPosition() < symbols.size())
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(dim);
+        symbol && symbol.getPosition() < symbols.size())
       if (int64_t &value = symbols[symbol.getPosition()]; value < 0)
         value = size;
 }
@@ -44,23 +49,27 @@ static LogicalResult checkSymbolRanges(Operation *function, ArrayRef<int64_t> sy
     auto name = symbol.getAs<StringAttr>("name");
     auto lower = symbol.getAs<IntegerAttr>("lower"), upper = symbol.getAs<IntegerAttr>("upper");
     if ((lower && value < lower.getInt()) || (upper && value > upper.getInt()))
-      return function->emitError() << "symbol " << (name ? name.getValue() : "?") << " = " << value
-                                   << " is outside the range it was declared with, [" << lower << ", " << upper << "]";
+      return function->emitError()
+             << "symbol " << (name ? name.getValue() : "?") << " = " << value
+             << " is outside the range it was declared with, [" << lower << ", " << upper << "]";
   }
   return success();
 }
 
-LogicalResult Interpreter::bindSymbols(Operation *function, ArrayRef<Type> types, ArrayRef<ReferenceTensor> arguments) {
+LogicalResult Interpreter::bindSymbols(Operation *function, ArrayRef<Type> types,
+                                       ArrayRef<ReferenceTensor> arguments) {
   if (types.size() != arguments.size())
-    return function->emitError() << "takes " << types.size() << " arguments, got " << arguments.size();
+    return function->emitError() << "takes " << types.size() << " arguments, got "
+                                 << arguments.size();
   symbols.assign(kMaxSymbols, -1);
   auto mismatch = [&](unsigned i) {
-    return function->emitError() << argumentName(function, i) << ": expected " << types[i] << ", got "
-                                 << arguments[i].typeName();
+    return function->emitError() << argumentName(function, i) << ": expected " << types[i]
+                                 << ", got " << arguments[i].typeName();
   };
   for (auto [i, type] : llvm::enumerate(types)) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || tensor.getRank() != arguments[i].rank() || tensor.getElementType() != arguments[i].element())
+    if (!tensor || tensor.getRank() != arguments[i].rank() ||
+        tensor.getElementType() != arguments[i].element())
       return mismatch(i);
     bindPlainSymbols(type, arguments[i].dims(), symbols);
   }
@@ -68,15 +77,17 @@ LogicalResult Interpreter::bindSymbols(Operation *function, ArrayRef<Type> types
     for (auto [dim, size] : llvm::zip_equal(dimsOf(type), arguments[i].dims())) {
       auto expected = valueOf(dim, symbols);
       if (!expected)
-        return function->emitError() << argumentName(function, i) << ": the symbols of " << type
-                                     << " can't be found: each must be the whole size of a dimension of some argument";
+        return function->emitError()
+               << argumentName(function, i) << ": the symbols of " << type
+               << " can't be found: each must be the whole size of a dimension of some argument";
       if (*expected != size)
         return mismatch(i) << ", where that size is " << *expected;
     }
   return checkSymbolRanges(function, symbols);
 }
 
-FailureOr<std::vector<ReferenceTensor>> Interpreter::run(Operation *function, ArrayRef<ReferenceTensor> arguments) {
+FailureOr<std::vector<ReferenceTensor>> Interpreter::run(Operation *function,
+                                                         ArrayRef<ReferenceTensor> arguments) {
   auto callee = dyn_cast<FunctionOpInterface>(function);
   if (!callee || callee.isExternal())
     return function->emitError("can't be interpreted: it is not a function with a body");
@@ -94,7 +105,8 @@ FailureOr<std::vector<ReferenceTensor>> Interpreter::run(Operation *function, Ar
   return results;
 }
 
-FailureOr<std::vector<ReferenceTensor>> Interpreter::runBlock(Block &block, ArrayRef<const ReferenceTensor *> arguments) {
+FailureOr<std::vector<ReferenceTensor>>
+Interpreter::runBlock(Block &block, ArrayRef<const ReferenceTensor *> arguments) {
   symbols.resize(kMaxSymbols, -1);
   Values values;
   for (auto [argument, value] : llvm::zip_equal(block.getArguments(), arguments))
@@ -134,14 +146,16 @@ LogicalResult Interpreter::runRead(Operation &op, Values &values) {
   std::string name = cast<ReadOp>(op).getVariable().str();
   auto variable = variables.find(name);
   if (variable == variables.end())
-    return op.emitOpError() << "reads @" << name << ", which was given no value: set Interpreter::variables[\"" << name
+    return op.emitOpError() << "reads @" << name
+                            << ", which was given no value: set Interpreter::variables[\"" << name
                             << "\"] before the run";
   auto shape = staticShape(op, op.getResult(0).getType());
   if (failed(shape))
     return failure();
-  if (variable->second.dims() != ArrayRef(*shape) || variable->second.element() != elementType(op.getResult(0)))
-    return op.emitOpError() << "reads @" << name << " as " << op.getResult(0).getType() << ", its value is "
-                            << variable->second.typeName();
+  if (variable->second.dims() != ArrayRef(*shape) ||
+      variable->second.element() != elementType(op.getResult(0)))
+    return op.emitOpError() << "reads @" << name << " as " << op.getResult(0).getType()
+                            << ", its value is " << variable->second.typeName();
   values[op.getResult(0)] = variable->second;
   return success();
 }
@@ -161,7 +175,8 @@ LogicalResult Interpreter::runGroup(Operation &op, Operands operands, Values &va
 LogicalResult Interpreter::evaluate(Operation &op, Operands operands, Values &values) {
   auto evaluable = dyn_cast<EvaluableOpInterface>(op);
   if (!evaluable)
-    return op.emitOpError("has no reference definition (EvaluableOpInterface): a pass that expands it must run before the "
+    return op.emitOpError("has no reference definition (EvaluableOpInterface): a pass that expands "
+                          "it must run before the "
                           "interpreter, for sinter.gradients sinter-gradient");
   std::vector<ReferenceTensor> results;
   for (Type type : op.getResultTypes()) {
@@ -179,15 +194,18 @@ LogicalResult Interpreter::evaluate(Operation &op, Operands operands, Values &va
 
 FailureOr<SmallVector<int64_t>> Interpreter::staticShape(Operation &op, Type type) const {
   if (!isa<RankedTensorType>(type))
-    return op.emitOpError() << "has a result of type " << type << "; the interpreter knows ranked tensors only";
+    return op.emitOpError() << "has a result of type " << type
+                            << "; the interpreter knows ranked tensors only";
   SmallVector<int64_t> shape;
   int64_t count = 1;
   for (AffineExpr dim : dimsOf(type)) {
     auto size = valueOf(dim, symbols);
     if (!size)
-      return op.emitOpError() << "has a result of type " << type << " with a symbol that no argument's size gives";
+      return op.emitOpError() << "has a result of type " << type
+                              << " with a symbol that no argument's size gives";
     if (*size < 0 || llvm::MulOverflow(count, *size, count) || count > kMaxElements)
-      return op.emitOpError() << "has a result of type " << type << " whose size here, " << *size << ", is negative or too large";
+      return op.emitOpError() << "has a result of type " << type << " whose size here, " << *size
+                              << ", is negative or too large";
     shape.push_back(*size);
   }
   return shape;

@@ -1,4 +1,5 @@
-// Normalisations, softmax and losses, each straight from its formula and independent of its decomposition.
+// Normalisations, softmax and losses, each straight from its formula and independent of its
+// decomposition.
 #include "sinter/ir/Dialect.h"
 
 #include <cmath>
@@ -49,11 +50,15 @@ struct Statistics {
   double sum = 0, squares = 0;
   int64_t count = 0;
   double mean() const { return sum / double(count); }
-  double variance() const { return squares / double(count); } ///< biased; `squares` are of distances from the mean
+  double variance() const {
+    return squares / double(count);
+  } ///< biased; `squares` are of distances from the mean
 };
 
 /// Mean and variance of the elements of x that `groupOf` puts into each group, in two passes.
-template <class GroupOf> static std::vector<Statistics> statisticsOf(const ReferenceTensor &x, int64_t groups, GroupOf groupOf) {
+template <class GroupOf>
+static std::vector<Statistics> statisticsOf(const ReferenceTensor &x, int64_t groups,
+                                            GroupOf groupOf) {
   std::vector<Statistics> all(groups);
   for (int64_t i = 0; i < x.size(); ++i) {
     Statistics &s = all[groupOf(i)];
@@ -91,7 +96,8 @@ static int64_t channelStride(const ReferenceTensor &x) {
 }
 
 LogicalResult BatchNormOp::evaluate(Operands in, Results out) {
-  const ReferenceTensor &x = *in[0], &scale = *in[1], &bias = *in[2], &mean = *in[3], &variance = *in[4];
+  const ReferenceTensor &x = *in[0], &scale = *in[1], &bias = *in[2], &mean = *in[3],
+                        &variance = *in[4];
   int64_t stride = channelStride(x);
   for (int64_t i = 0; i < x.size(); ++i) {
     int64_t c = i / stride % x.dim(1);
@@ -118,8 +124,6 @@ LogicalResult BatchNormTrainingOp::evaluate(Operands in, Results out) {
   return success();
 }
 
-// A label that names no class and isn't ignore_index adds no loss of its own but its row counts, as an index out of
-// range reads 0 everywhere in the dialect.
 LogicalResult CrossEntropyOp::evaluate(Operands in, Results out) {
   const ReferenceTensor &logits = *in[0], &labels = *in[1];
   std::vector<double> logarithms = logSoftmax(logits, 1);
@@ -127,11 +131,10 @@ LogicalResult CrossEntropyOp::evaluate(Operands in, Results out) {
   double smoothing = d(getLabelSmoothing()), total = 0;
   for (int64_t row = 0; row < labels.size(); ++row) {
     int64_t label = labels.at(row).integer;
-    if (label == int64_t(getIgnoreIndex()))
+    if (label == int64_t(getIgnoreIndex()) || label < 0 || label >= classes)
       continue;
     ++rows;
-    if (label >= 0 && label < classes)
-      total -= (1 - smoothing) * logarithms[row * classes + label];
+    total -= (1 - smoothing) * logarithms[row * classes + label];
     for (int64_t c = 0; smoothing != 0 && c < classes; ++c)
       total -= smoothing / double(classes) * logarithms[row * classes + c];
   }

@@ -23,19 +23,19 @@ int64_t Number::toInt() const {
 }
 
 // Integers wrap: unsigned arithmetic is the same bits without the undefined overflow.
-#define SINTER_ARITHMETIC(OP)                                                                                                  \
-  Number operator OP(const Number &a, const Number &b) {                                                                       \
-    return bothIntegers(a, b) ? integer(uint64_t(a.integer) OP uint64_t(b.integer))                                            \
-                              : real(a.toDouble() OP b.toDouble());                                                            \
+#define SINTER_ARITHMETIC(OP)                                                                      \
+  Number operator OP(const Number &a, const Number &b) {                                           \
+    return bothIntegers(a, b) ? integer(uint64_t(a.integer) OP uint64_t(b.integer))                \
+                              : real(a.toDouble() OP b.toDouble());                                \
   }
-#define SINTER_COMPARISON(NAME, OP)                                                                                            \
-  Number NAME(const Number &a, const Number &b) {                                                                              \
-    return truth(bothIntegers(a, b) ? a.integer OP b.integer : a.toDouble() OP b.toDouble());                                  \
+#define SINTER_COMPARISON(NAME, OP)                                                                \
+  Number NAME(const Number &a, const Number &b) {                                                  \
+    return truth(bothIntegers(a, b) ? a.integer OP b.integer : a.toDouble() OP b.toDouble());      \
   }
-#define SINTER_FUNCTION(NAME, VALUE)                                                                                           \
-  Number NAME(const Number &number) {                                                                                          \
-    double x = number.toDouble();                                                                                              \
-    return real(VALUE);                                                                                                        \
+#define SINTER_FUNCTION(NAME, VALUE)                                                               \
+  Number NAME(const Number &number) {                                                              \
+    double x = number.toDouble();                                                                  \
+    return real(VALUE);                                                                            \
   }
 SINTER_ARITHMETIC(+)
 SINTER_ARITHMETIC(-)
@@ -75,12 +75,16 @@ Number operator/(const Number &a, const Number &b) {
 Number operator&(const Number &a, const Number &b) { return truth(isTrue(a) && isTrue(b)); }
 Number operator|(const Number &a, const Number &b) { return truth(isTrue(a) || isTrue(b)); }
 Number operator!(const Number &x) { return truth(!isTrue(x)); }
-Number operator-(const Number &x) { return x.isInteger ? integer(-uint64_t(x.integer)) : real(-x.real); }
+Number operator-(const Number &x) {
+  return x.isInteger ? integer(-uint64_t(x.integer)) : real(-x.real);
+}
 
 Number max(const Number &a, const Number &b) { return isNaN(a) || isTrue(a >= b) ? a : b; }
 Number min(const Number &a, const Number &b) { return isNaN(a) || isTrue(a <= b) ? a : b; }
 Number pow(const Number &a, const Number &b) { return real(std::pow(a.toDouble(), b.toDouble())); }
-Number atan2(const Number &a, const Number &b) { return real(std::atan2(a.toDouble(), b.toDouble())); }
+Number atan2(const Number &a, const Number &b) {
+  return real(std::atan2(a.toDouble(), b.toDouble()));
+}
 
 Number abs(const Number &x) {
   if (x.isInteger)
@@ -94,6 +98,8 @@ Number sign(const Number &x) {
   return x.real > 0 ? real(1) : x.real < 0 ? real(-1) : x; // NaN and zeros stay
 }
 
-Number select(const Number &condition, const Number &a, const Number &b) { return isTrue(condition) ? a : b; }
+Number select(const Number &condition, const Number &a, const Number &b) {
+  return isTrue(condition) ? a : b;
+}
 
 } // namespace sinter::ir

@@ -9,7 +9,8 @@ using namespace sinter::ir;
 using Operands = ArrayRef<const ReferenceTensor *>;
 using Results = MutableArrayRef<ReferenceTensor>;
 
-/// Calls `body(output position, tap, input position)` for every tap of every window that lies inside the image `x`.
+/// Calls `body(output position, tap, input position)` for every tap of every window that lies
+/// inside the image `x`.
 template <class Op, class Body>
 static void forEachTap(Op op, const ReferenceTensor &x, const ReferenceTensor &y, Body body) {
   Images input(x, op.getChannelsLast()), output(y, op.getChannelsLast());
@@ -21,11 +22,13 @@ static void forEachTap(Op op, const ReferenceTensor &x, const ReferenceTensor &y
   });
 }
 
-/// Value and tap of the first largest element of each window; the first NaN is larger than anything.
+/// Value and tap of the first largest element of each window; the first NaN is larger than
+/// anything.
 struct Largest {
   std::vector<double> value;
   std::vector<int64_t> tap;
-  template <class Op> Largest(Op op, const ReferenceTensor &x, const ReferenceTensor &y)
+  template <class Op>
+  Largest(Op op, const ReferenceTensor &x, const ReferenceTensor &y)
       : value(y.size(), -INFINITY), tap(y.size(), 0) {
     std::vector<bool> found(y.size());
     forEachTap(op, x, y, [&](int64_t at, int64_t candidate, int64_t from) {
@@ -39,7 +42,9 @@ struct Largest {
   }
 };
 
-LogicalResult MaxPool2dOp::evaluate(Operands in, Results out) { return store(Largest(*this, *in[0], out[0]).value, out[0]); }
+LogicalResult MaxPool2dOp::evaluate(Operands in, Results out) {
+  return store(Largest(*this, *in[0], out[0]).value, out[0]);
+}
 
 LogicalResult MaxPool2dIndexOp::evaluate(Operands in, Results out) {
   Largest largest(*this, *in[0], out[0]);
@@ -67,7 +72,8 @@ LogicalResult PoolScatterOp::evaluate(Operands in, Results out) {
 
 LogicalResult AvgPool2dOp::evaluate(Operands in, Results out) {
   std::vector<double> sums(out[0].size());
-  forEachTap(*this, *in[0], out[0], [&](int64_t at, int64_t, int64_t from) { sums[at] += in[0]->real(from); });
+  forEachTap(*this, *in[0], out[0],
+             [&](int64_t at, int64_t, int64_t from) { sums[at] += in[0]->real(from); });
   for (double &sum : sums)
     sum /= double(getKernel()[0] * getKernel()[1]);
   return store(sums, out[0]);

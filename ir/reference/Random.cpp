@@ -11,7 +11,9 @@ using Operands = ArrayRef<const ReferenceTensor *>;
 using Results = MutableArrayRef<ReferenceTensor>;
 
 /// Calls `body` with each element's position and random words. `state` is [seed, step].
-template <class Body> static LogicalResult forEachDraw(Operation *op, const ReferenceTensor &state, int64_t id, int64_t count, Body body) {
+template <class Body>
+static LogicalResult forEachDraw(Operation *op, const ReferenceTensor &state, int64_t id,
+                                 int64_t count, Body body) {
   if (state.size() != 2)
     return op->emitOpError() << "state must hold [seed, step], it is " << state.typeName();
   for (int64_t i = 0; i < count; ++i)
@@ -20,26 +22,31 @@ template <class Body> static LogicalResult forEachDraw(Operation *op, const Refe
 }
 
 LogicalResult RandomUniformOp::evaluate(Operands in, Results out) {
-  return forEachDraw(*this, *in[0], int64_t(getId()), out[0].size(),
-                     [&](int64_t i, philox::Block words) { out[0].set(i, philox::uniform(words[0])); });
+  return forEachDraw(
+      *this, *in[0], int64_t(getId()), out[0].size(),
+      [&](int64_t i, philox::Block words) { out[0].set(i, philox::uniform(words[0])); });
 }
 
 LogicalResult RandomNormalOp::evaluate(Operands in, Results out) {
-  return forEachDraw(*this, *in[0], int64_t(getId()), out[0].size(), [&](int64_t i, philox::Block words) {
-    double u1 = (philox::bits24(words[0]) + 1) * 0x1p-24, u2 = philox::uniform(words[1]);
-    out[0].set(i, std::sqrt(-2 * std::log(u1)) * std::cos(2 * std::numbers::pi * u2));
-  });
+  return forEachDraw(
+      *this, *in[0], int64_t(getId()), out[0].size(), [&](int64_t i, philox::Block words) {
+        double u1 = (philox::bits24(words[0]) + 1) * 0x1p-24, u2 = philox::uniform(words[1]);
+        out[0].set(i, std::sqrt(-2 * std::log(u1)) * std::cos(2 * std::numbers::pi * u2));
+      });
 }
 
 LogicalResult RandomBernoulliOp::evaluate(Operands in, Results out) {
-  return forEachDraw(*this, *in[0], int64_t(getId()), out[0].size(), [&](int64_t i, philox::Block words) {
-    out[0].setInt(i, philox::bernoulli(words[0], d(getProbability())));
-  });
+  return forEachDraw(*this, *in[0], int64_t(getId()), out[0].size(),
+                     [&](int64_t i, philox::Block words) {
+                       out[0].setInt(i, philox::bernoulli(words[0], d(getProbability())));
+                     });
 }
 
 LogicalResult DropoutOp::evaluate(Operands in, Results out) {
   double probability = d(getProbability());
-  return forEachDraw(*this, *in[1], int64_t(getId()), out[0].size(), [&](int64_t i, philox::Block words) {
-    out[0].set(i, philox::bernoulli(words[0], probability) ? 0 : in[0]->real(i) / (1 - probability));
-  });
+  return forEachDraw(
+      *this, *in[1], int64_t(getId()), out[0].size(), [&](int64_t i, philox::Block words) {
+        out[0].set(
+            i, philox::bernoulli(words[0], probability) ? 0 : in[0]->real(i) / (1 - probability));
+      });
 }

@@ -8,8 +8,10 @@ using namespace sinter::ir;
 using Operands = ArrayRef<const ReferenceTensor *>;
 using Results = MutableArrayRef<ReferenceTensor>;
 
-/// Calls `body` with each element of x, the linear index of its result and its position among the reduced dimensions.
-template <class Body> static void forEachReduced(const ReferenceTensor &x, ArrayRef<int64_t> dims, Body body) {
+/// Calls `body` with each element of x, the linear index of its result and its position among the
+/// reduced dimensions.
+template <class Body>
+static void forEachReduced(const ReferenceTensor &x, ArrayRef<int64_t> dims, Body body) {
   SmallVector<int64_t> keptSizes(x.dims()), reducedSizes(x.rank(), 1);
   for (int64_t dim : dims)
     std::swap(keptSizes[dim], reducedSizes[dim]);
@@ -29,9 +31,12 @@ template <class Body> static void forEachReduced(const ReferenceTensor &x, Array
 }
 
 template <class Combine>
-static LogicalResult fold(const ReferenceTensor &x, ArrayRef<int64_t> dims, ReferenceTensor &y, Number initial, Combine combine) {
+static LogicalResult fold(const ReferenceTensor &x, ArrayRef<int64_t> dims, ReferenceTensor &y,
+                          Number initial, Combine combine) {
   std::vector<Number> state(y.size(), initial);
-  forEachReduced(x, dims, [&](Number element, int64_t result, int64_t) { state[result] = combine(state[result], element); });
+  forEachReduced(x, dims, [&](Number element, int64_t result, int64_t) {
+    state[result] = combine(state[result], element);
+  });
   for (int64_t i = 0; i < y.size(); ++i)
     y.set(i, state[i]);
   return success();
@@ -46,7 +51,8 @@ static Number extreme(Type element, int sign) {
 }
 
 template <class Better>
-static LogicalResult findFirst(const ReferenceTensor &x, ArrayRef<int64_t> dims, ReferenceTensor &y, Better better) {
+static LogicalResult findFirst(const ReferenceTensor &x, ArrayRef<int64_t> dims, ReferenceTensor &y,
+                               Better better) {
   struct Best {
     bool found = false;
     Number value;
@@ -65,7 +71,8 @@ static LogicalResult findFirst(const ReferenceTensor &x, ArrayRef<int64_t> dims,
 }
 
 LogicalResult SumOp::evaluate(Operands in, Results out) {
-  return fold(*in[0], getDims(), out[0], {!in[0]->isFloat(), 0, 0}, [](Number a, Number b) { return a + b; });
+  return fold(*in[0], getDims(), out[0], {!in[0]->isFloat(), 0, 0},
+              [](Number a, Number b) { return a + b; });
 }
 
 LogicalResult MeanOp::evaluate(Operands in, Results out) {
@@ -73,22 +80,26 @@ LogicalResult MeanOp::evaluate(Operands in, Results out) {
   for (int64_t dim : getDims())
     count *= in[0]->dim(dim);
   std::vector<double> sums(out[0].size());
-  forEachReduced(*in[0], getDims(), [&](Number element, int64_t result, int64_t) { sums[result] += element.real; });
+  forEachReduced(*in[0], getDims(),
+                 [&](Number element, int64_t result, int64_t) { sums[result] += element.real; });
   for (int64_t i = 0; i < out[0].size(); ++i)
     out[0].set(i, sums[i] / double(count));
   return success();
 }
 
 LogicalResult ProdOp::evaluate(Operands in, Results out) {
-  return fold(*in[0], getDims(), out[0], {!in[0]->isFloat(), 1, 1}, [](Number a, Number b) { return a * b; });
+  return fold(*in[0], getDims(), out[0], {!in[0]->isFloat(), 1, 1},
+              [](Number a, Number b) { return a * b; });
 }
 
 LogicalResult MaxOp::evaluate(Operands in, Results out) {
-  return fold(*in[0], getDims(), out[0], extreme(in[0]->element(), -1), [](Number a, Number b) { return max(a, b); });
+  return fold(*in[0], getDims(), out[0], extreme(in[0]->element(), -1),
+              [](Number a, Number b) { return max(a, b); });
 }
 
 LogicalResult MinOp::evaluate(Operands in, Results out) {
-  return fold(*in[0], getDims(), out[0], extreme(in[0]->element(), 1), [](Number a, Number b) { return min(a, b); });
+  return fold(*in[0], getDims(), out[0], extreme(in[0]->element(), 1),
+              [](Number a, Number b) { return min(a, b); });
 }
 
 LogicalResult ArgmaxOp::evaluate(Operands in, Results out) {

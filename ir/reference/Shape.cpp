@@ -43,7 +43,8 @@ LogicalResult FullOp::evaluate(Operands, Results out) {
 LogicalResult ConstantOp::evaluate(Operands, Results out) {
   auto value = ReferenceTensor::fromElements(getValue());
   if (!value)
-    return emitOpError("holds values of a kind that can't be read here; dense<...> and dense_resource<...> can");
+    return emitOpError(
+        "holds values of a kind that can't be read here; dense<...> and dense_resource<...> can");
   return copyAll(*value, out[0]);
 }
 
@@ -94,8 +95,8 @@ LogicalResult SliceOp::evaluate(Operands in, Results out) {
   for (int64_t i = 0; i < x.rank(); ++i) {
     int64_t first = getStarts()[i], last = first + (out[0].dim(i) - 1) * getStrides()[i];
     if (out[0].size() > 0 && (std::min(first, last) < 0 || std::max(first, last) >= x.dim(i)))
-      return emitOpError() << "reads positions " << first << " to " << last << " of dimension " << i << " of "
-                           << x.typeName();
+      return emitOpError() << "reads positions " << first << " to " << last << " of dimension " << i
+                           << " of " << x.typeName();
   }
   SmallVector<int64_t> from(x.rank());
   int64_t position = 0;

@@ -11,7 +11,8 @@ using namespace mlir;
 
 namespace sinter::ir {
 
-/// Nearest value with `precision` significant bits and exponents from `minExponent`, ties to even; infinity beyond `largest`.
+/// Nearest value with `precision` significant bits and exponents from `minExponent`, ties to even;
+/// infinity beyond `largest`.
 static double roundBits(long double value, int precision, int minExponent, double largest) {
   if (!std::isfinite(value) || value == 0)
     return double(value);
@@ -113,7 +114,9 @@ int64_t ReferenceTensor::linear(ArrayRef<int64_t> index) const {
   return position;
 }
 
-void ReferenceTensor::forEach(function_ref<void(ArrayRef<int64_t>)> body) const { forEachIndex(sizes, body); }
+void ReferenceTensor::forEach(function_ref<void(ArrayRef<int64_t>)> body) const {
+  forEachIndex(sizes, body);
+}
 
 ReferenceTensor ReferenceTensor::converted(bool exact) const {
   ReferenceTensor result(sizes, type, exact);

@@ -11,7 +11,7 @@ __attribute__((visibility("default"))) const sinter_artifact_api *old_api(void) 
   return sinter_artifact_open(&image);
 }
 #else /* a runtime of a later release inside */
-static const sinter_artifact_api table = {78, sizeof table};
+static const sinter_artifact_api table = {.abi_version = 78, .size = sizeof table};
 const sinter_artifact_api *later_api(void);
 __attribute__((visibility("default"))) const sinter_artifact_api *later_api(void) {
   (void)program;

@@ -70,6 +70,8 @@ static Precision precisionOf(mlir::Type type) {
   return {0x1p-23, 0x1p-23, 0x1p-149};
 }
 
+double roundingUnit(mlir::Type type) { return precisionOf(type).stored; }
+
 static double largestFinite(const ReferenceTensor &tensor) {
   double largest = 0;
   for (int64_t i = 0; i < tensor.size(); ++i)

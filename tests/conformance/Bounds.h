@@ -20,6 +20,9 @@ struct Bound {
 /// By mnemonic; nothing (and a message on stderr) if the table is not well formed.
 std::optional<std::map<std::string, Bound>> readBounds(const std::string &path);
 
+/// Distance from 1 to the next number of a float type.
+double roundingUnit(mlir::Type type);
+
 /// "" if `actual` is within the bound everywhere, else what is wrong and where. `scale`: the op on
 /// absolute values, for Bound::Of::Terms.
 std::string compare(const ir::ReferenceTensor &expected, const ir::ReferenceTensor &actual,

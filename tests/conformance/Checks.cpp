@@ -25,6 +25,15 @@ static constexpr int64_t kMaxDifferences = 200;
 static constexpr double kDifferenceTolerance = 1e-6;
 static constexpr double kDecompositionTolerance = 1e-9;
 
+/// `tolerance`, or what the constants of formulas lose by rounding to the coarsest float type among
+/// the arguments.
+static double atLeastRounding(double tolerance, ArrayRef<ReferenceTensor> arguments) {
+  for (const ReferenceTensor &argument : arguments)
+    if (argument.isFloat())
+      tolerance = std::max(tolerance, 4 * roundingUnit(argument.element()));
+  return tolerance;
+}
+
 Operation *Suite::function(const char *kind, size_t index, ModuleOp in) const {
   return in.lookupSymbol(kind + std::to_string(index));
 }
@@ -96,7 +105,9 @@ void Suite::checkDecompositions() {
     auto whole = interpretOne("f", i, Rounding::None, cases[i].arguments, *expanded);
     auto parts = interpretOne("f", i, Rounding::None, cases[i].arguments, *decomposed);
     for (size_t r = 0; whole && parts && r < whole->size(); ++r)
-      if (std::string wrong = compareLoosely((*whole)[r], (*parts)[r], kDecompositionTolerance);
+      if (std::string wrong =
+              compareLoosely((*whole)[r], (*parts)[r],
+                             atLeastRounding(kDecompositionTolerance, cases[i].arguments));
           !wrong.empty())
         ADD_FAILURE() << cases[i].name << ": decomposed: result " << r << ": " << wrong;
   }
@@ -120,7 +131,8 @@ void Suite::checkGradients() {
       totals.finiteDifferences += arguments[c.differentiated[g]].size();
       std::string wrong = failed(numeric)
                               ? diagnostics
-                              : compareLoosely(*numeric, (*analytic)[g], kDifferenceTolerance);
+                              : compareLoosely(*numeric, (*analytic)[g],
+                                               atLeastRounding(kDifferenceTolerance, arguments));
       if (!wrong.empty())
         ADD_FAILURE() << c.name << ": gradient of operand " << c.differentiated[g]
                       << " against finite differences: " << wrong;

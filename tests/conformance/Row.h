@@ -98,6 +98,8 @@ public:
   Input input(const Shape &shape, llvm::StringRef element, Fill fill) const {
     return {type(shape, element), std::move(fill), {}};
   }
+  /// An argument that has every symbol for a size.
+  std::vector<Input> allSymbols() const { return {input({sym(0), sym(1), sym(2), sym(3)}, "i8")}; }
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value) const;
   mlir::NamedAttribute i64(llvm::StringRef name, int64_t value) const;
   mlir::NamedAttribute f64(llvm::StringRef name, double value) const;

@@ -16,7 +16,7 @@ static void addRandom(RowMaker &maker, const Shape &shape, StringRef element, in
   row.attributes = {maker.i64("id", id)};
   if (llvm::is_contained(maker.op.attributes, "probability"))
     row.attributes.push_back(maker.f64("probability", probability));
-  row.carriers = {maker.input({sym(0), sym(1), sym(2), sym(3)}, "i8")};
+  row.carriers = maker.allSymbols();
   maker.add(std::move(row));
 }
 

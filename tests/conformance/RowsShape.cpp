@@ -21,7 +21,7 @@ static void addFullRows(RowMaker &maker) {
     Row row;
     row.results = {maker.type(shape, element)};
     row.attributes = {maker.attr("value", value)};
-    row.carriers = {maker.input({sym(0), sym(1), sym(2), sym(3)}, "i8")};
+    row.carriers = maker.allSymbols();
     maker.add(std::move(row));
   };
   for (const Shape &shape : awkwardShapes())
@@ -58,8 +58,7 @@ static void addConstantRows(RowMaker &maker) {
     add({kSpecials}, element, special(1));
     add({2, 3}, element, uniform(-2, 2));
   }
-  for (ArrayRef<int64_t> dims :
-       {ArrayRef<int64_t>{}, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{1}, ArrayRef<int64_t>{101}})
+  for (const auto &dims : std::vector<std::vector<int64_t>>{{}, {0}, {1}, {101}})
     add(dims, "f32", uniform(-2, 2));
 }
 
@@ -68,7 +67,7 @@ static void addArangeRows(RowMaker &maker) {
     Row row;
     row.results = {maker.type({size}, element)};
     row.attributes = {maker.f64("start", start), maker.f64("step", step)};
-    row.carriers = {maker.input({sym(0), sym(2)}, "i8")};
+    row.carriers = maker.allSymbols();
     maker.add(std::move(row));
   };
   for (const std::string &element : elementsOf("NumberTensor")) {
@@ -88,6 +87,7 @@ static void addUnary(RowMaker &maker, const Shape &from, const Shape &to, String
   row.inputs = {maker.input(from, element, anyValues(element))};
   row.results = {maker.type(to, element)};
   row.attributes = std::move(attributes);
+  row.carriers = maker.allSymbols();
   row.smooth = element != "f32";
   maker.add(std::move(row));
 }

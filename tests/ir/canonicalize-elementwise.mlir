@@ -81,8 +81,8 @@ func.func @powers(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x
 // CHECK-LABEL: func.func @quotients
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %[[H:.*]]: tensor<4xf16>)
 func.func @quotients(%x: tensor<4xf32>, %h: tensor<4xf16>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf16>) {
-  // CHECK-DAG: %[[QUARTER:.*]] = sinter.full 2.5{{.*}} : tensor<4xf32>
-  // CHECK-DAG: %[[BYTE:.*]] = sinter.full 2.55{{.*}} : tensor<4xf32>
+  // CHECK-DAG: %[[QUARTER:.*]] = sinter.full 2.500000e-01 : f32 : tensor<4xf32>
+  // CHECK-DAG: %[[BYTE:.*]] = sinter.full 2.550000e+02 : f32 : tensor<4xf32>
   // CHECK-DAG: %[[TINY:.*]] = sinter.full {{.*}} : tensor<4xf16>
   // CHECK: %[[A:.*]] = sinter.mul %[[X]], %[[QUARTER]]
   // CHECK: %[[B:.*]] = sinter.div %[[X]], %[[BYTE]]

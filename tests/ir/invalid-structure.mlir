@@ -184,3 +184,14 @@ module attributes {sinter.symbols = [{name = "n", lower = 1 : i64, upper = 2 : i
 
 // expected-error @+1 {{symbol 0 of sinter.symbols needs 0 <= lower <= upper}}
 module attributes {sinter.symbols = [{name = "n", lower = 3 : i64, upper = 2 : i64}]} {}
+
+// -----
+
+func.func @groupEnd(%x: tensor<2xf32>) {
+  // expected-error @+1 {{the body must end in sinter.yield}}
+  %y = sinter.group "pointwise"(%x) : (tensor<2xf32>) -> tensor<2xf32> {
+  ^bb0(%a: tensor<2xf32>):
+    %0 = sinter.exp %a : tensor<2xf32>
+  }
+  return
+}

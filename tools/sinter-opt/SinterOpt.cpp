@@ -12,6 +12,6 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   sinter::passes::registerPasses();
   sinter::passes::registerPipelines();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "sinter-opt: transforms sinter graphs (.mlir, .mlirbc)\n", registry));
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "sinter-opt: transforms sinter graphs (.mlir, .mlirbc)\n", registry));
 }

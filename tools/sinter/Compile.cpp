@@ -81,7 +81,7 @@ void addFlags(CLI::App &app, Flags &flags) {
 /// "mnist" of "out/libmnist.so".
 std::string defaultName(const std::string &output) {
   std::string name = fs::path(output).stem().string();
-  if (name.starts_with("lib"))
+  if (name.starts_with("lib") && name.size() > 3)
     name.erase(0, 3);
   for (char &c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)))

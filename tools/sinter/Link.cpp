@@ -8,6 +8,8 @@
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -92,6 +94,15 @@ StatusOr<std::vector<std::string>> sharedArguments(const WorkFolder &work,
   return arguments;
 }
 
+/// One line where the disk is to blame, else all that the driver said.
+Status linkerError(const std::string &driver, const Outcome &outcome, const std::string &output) {
+  for (int error : {ENOSPC, EFBIG, EDQUOT})
+    if (outcome.output.find(std::strerror(error)) != std::string::npos)
+      return rt::ioError("write", output, error);
+  return makeError(Code::FailedPrecondition, driver, " could not link (exit status ",
+                   outcome.exitCode, "):\n", outcome.output);
+}
+
 } // namespace
 
 StatusOr<OutputKind> outputKind(const std::string &path) {
@@ -134,8 +145,7 @@ StatusOr<std::string> link(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
   if (!outcome.ok())
     return outcome.status();
   if (outcome->exitCode != 0)
-    return makeError(Code::FailedPrecondition, *driver, " could not link (exit status ",
-                     outcome->exitCode, "):\n", outcome->output);
+    return linkerError(*driver, *outcome, output);
   return readWhole(output);
 }
 

@@ -55,7 +55,8 @@ static mlir::DialectRegistry registry() {
   return dialects;
 }
 
-Package::Package() : context(registry()) {}
+// A diagnostic names the line; the op printed whole would bury it.
+Package::Package() : context(registry()) { context.printOpOnDiagnostic(false); }
 
 StatusOr<std::unique_ptr<Package>> Package::read(const std::string &path) {
   auto file = rt::MappedFile::open(path);

@@ -1,8 +1,10 @@
-// The reference interpreter: slow, obvious, the definition of every op. Floats are held as doubles and rounded to the
-// tensor's element type when an op's result is stored; integers are exact and wrap to the element type when stored.
+// The reference interpreter: slow, obvious, the definition of every op. Floats are held as doubles
+// and rounded to the tensor's element type when an op's result is stored; integers are exact and
+// wrap to the element type when stored.
 //
-// Tensors are values. An Interpreter belongs to one thread and one module at a time; the module must have been verified.
-// Nothing here aborts on bad input: failures are diagnostics at the op or function concerned.
+// Tensors are values. An Interpreter belongs to one thread and one module at a time; the module
+// must have been verified. Nothing here aborts on bad input: failures are diagnostics at the op or
+// function concerned.
 #pragma once
 
 #include "sinter/ir/Shape.h"
@@ -48,8 +50,9 @@ public:
   Number at(int64_t linear) const;
   Number at(llvm::ArrayRef<int64_t> index) const { return at(linear(index)); }
   double real(int64_t linear) const { return at(linear).toDouble(); }
-  /// Stores, rounding a float to the element type unless exact, wrapping an integer. A float becomes an integer as
-  /// Number::toInt says, within the element type's range; anything becomes a bool by comparing with 0.
+  /// Stores, rounding a float to the element type unless exact, wrapping an integer. A float
+  /// becomes an integer as Number::toInt says, within the element type's range; anything becomes a
+  /// bool by comparing with 0.
   void set(int64_t linear, Number value);
   void set(int64_t linear, double value) { set(linear, Number{false, value, 0}); }
   void setInt(int64_t linear, int64_t value) { set(linear, Number{true, 0, value}); }
@@ -71,11 +74,13 @@ private:
 };
 
 /// Calls `body` with every index of a box of these sizes, row-major (once with {} for rank 0).
-void forEachIndex(llvm::ArrayRef<int64_t> sizes, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
+void forEachIndex(llvm::ArrayRef<int64_t> sizes,
+                  llvm::function_ref<void(llvm::ArrayRef<int64_t>)> body);
 
 /// Where the interpreter rounds floats to their element type.
 enum class Rounding {
-  Stores,  ///< results of ops and of groups, not between the ops of a group: what compiled code may do
+  Stores,  ///< results of ops and of groups, not between the ops of a group: what compiled code may
+           ///< do
   EveryOp, ///< between the ops of a group too (--precise-casts)
   None,    ///< nowhere: doubles throughout, for finite differences
 };
@@ -87,10 +92,14 @@ public:
   std::map<std::string, ReferenceTensor> variables;
   std::function<void(llvm::StringRef label, const ReferenceTensor &)> probe;
 
-  /// Symbols take their values from the dimensions of `arguments`. Assignments take effect when the run has succeeded.
-  llvm::FailureOr<std::vector<ReferenceTensor>> run(mlir::Operation *function, llvm::ArrayRef<ReferenceTensor> arguments);
-  /// Runs a block (no symbols but those bound by a surrounding run) and returns its terminator's operands.
-  llvm::FailureOr<std::vector<ReferenceTensor>> runBlock(mlir::Block &block, llvm::ArrayRef<const ReferenceTensor *> arguments);
+  /// Symbols take their values from the dimensions of `arguments`. Assignments take effect when the
+  /// run has succeeded.
+  llvm::FailureOr<std::vector<ReferenceTensor>> run(mlir::Operation *function,
+                                                    llvm::ArrayRef<ReferenceTensor> arguments);
+  /// Runs a block (no symbols but those bound by a surrounding run) and returns its terminator's
+  /// operands.
+  llvm::FailureOr<std::vector<ReferenceTensor>>
+  runBlock(mlir::Block &block, llvm::ArrayRef<const ReferenceTensor *> arguments);
 
 private:
   using Values = llvm::DenseMap<mlir::Value, ReferenceTensor>;
@@ -102,7 +111,8 @@ private:
   llvm::LogicalResult runRead(mlir::Operation &op, Values &values);
   llvm::LogicalResult runGroup(mlir::Operation &op, Operands operands, Values &values);
   llvm::LogicalResult evaluate(mlir::Operation &op, Operands operands, Values &values);
-  llvm::FailureOr<llvm::SmallVector<int64_t>> staticShape(mlir::Operation &op, mlir::Type type) const;
+  llvm::FailureOr<llvm::SmallVector<int64_t>> staticShape(mlir::Operation &op,
+                                                          mlir::Type type) const;
   bool keepsDoubles() const;
 
   Rounding rounding;
