@@ -7,6 +7,8 @@ namespace sinter::ir {
 namespace {
 
 struct Versioning : BytecodeDialectInterface {
+  explicit Versioning(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
+
   using BytecodeDialectInterface::BytecodeDialectInterface;
 
   void writeVersion(DialectBytecodeWriter &writer) const final {
