@@ -8,8 +8,8 @@ using namespace mlir;
 
 namespace sinter::codegen {
 
-/// The command list of `module` (consumed), and its kernels. Every variant has the same: schedules depend on shapes and
-/// on lanes, and all instruction sets have the same lanes.
+/// The command list of `module` (consumed), and its kernels. Every variant has the same: schedules
+/// depend on shapes and on lanes, and all instruction sets have the same lanes.
 static FailureOr<rt::Program> plan(ModuleOp module, ModuleOp kernels, const CompileOptions &options,
                                    CompileStats &stats) {
   if (failed(optimiseGraph(module, options, stats)))

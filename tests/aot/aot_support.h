@@ -46,8 +46,7 @@ public:
   }
   void run(const char *entry, std::vector<sinter_tensor> inputs,
            std::vector<sinter_tensor> outputs) {
-    ASSERT_EQ(tryRun(entry, std::move(inputs), std::move(outputs)), SINTER_OK)
-        << api->last_error();
+    ASSERT_EQ(tryRun(entry, std::move(inputs), std::move(outputs)), SINTER_OK) << api->last_error();
   }
   std::vector<float> variable(const char *name) {
     sinter_tensor view{};

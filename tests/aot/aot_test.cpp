@@ -1,4 +1,5 @@
-// Compiled artifacts through their C interface, several in one process. Nothing of sinter is linked but they.
+// Compiled artifacts through their C interface, several in one process. Nothing of sinter is linked
+// but they.
 #include "aot_support.h"
 #include "mlp.h"
 #include "mlp_onednn.h"

@@ -9,10 +9,10 @@ namespace sinter::aot {
 namespace {
 
 void writeNpy(const std::string &path, const rt::Array &array) {
-  ASSERT_TRUE(rt::writeNpy(path, {"", array.dtype(), array.dims(),
-                                  static_cast<const std::byte *>(array.data()),
-                                  size_t(array.bytes())})
-                  .ok());
+  ASSERT_TRUE(
+      rt::writeNpy(path, {"", array.dtype(), array.dims(),
+                          static_cast<const std::byte *>(array.data()), size_t(array.bytes())})
+          .ok());
 }
 
 std::vector<float> readNpy(const std::string &path) {
@@ -83,8 +83,9 @@ TEST(Cli, RunTakesAndGivesFiles) {
   Folder folder;
   rt::Array x = rt::Array::of<float>({1, 2, 3.5f});
   writeNpy(folder.file("x.npy"), x);
+  // The artifact may stand last: a flag takes one file.
   Outcome outcome =
-      runSinter({"run", SCALE, "-i", folder.file("x.npy"), "-o", folder.file("y.npy")});
+      runSinter({"run", "-o", folder.file("y.npy"), "-i", folder.file("x.npy"), SCALE});
   EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
   expectOutput(outcome, {"scale on x86-64-v3, threads 1: first call"});
   EXPECT_EQ(readNpy(folder.file("y.npy")), (std::vector<float>{2, 4, 7}));
@@ -124,8 +125,7 @@ TEST(Cli, RunNamesMistakes) {
   expectRefused(runSinter({"run", SCALE, "-i", folder.file("no.npy")}), 1, {"no.npy", "No such"});
   expectRefused(runSinter({"run", MLP, "--entry=classify", "-i", wide}), 1,
                 {"f32[n, 8]", "f32[2, 9]"});
-  expectRefused(runSinter({"run", MLP, "--entry=classify", "--dim=m=3"}), 1,
-                {"no dimension 'm'"});
+  expectRefused(runSinter({"run", MLP, "--entry=classify", "--dim=m=3"}), 1, {"no dimension 'm'"});
   expectRefused(runSinter({"run", MLP, "--entry=classify", "--dim=n=65"}), 1, {"65", "64"});
   Outcome unwritable = runSinter({"run", SCALE, "-o", "/nonexistent/y.npy"});
   EXPECT_EQ(unwritable.exitCode, 1);

@@ -1,4 +1,5 @@
-// From the start of a process to its first result: printed, since a shared machine's times are no test.
+// From the start of a process to its first result: printed, since a shared machine's times are no
+// test.
 #include "tool_support.h"
 
 #include <chrono>

@@ -1,11 +1,12 @@
-/* Artifacts as other releases or for other processors would be: built with one of the names below. */
+/* Artifacts as other releases or for other processors would be: built with one of the names below.
+ */
 #include "sinter/abi/artifact.h"
 
 static const unsigned char program[] = {0};
 
 #ifdef OF_OLD_COMPILER
-static const sinter_artifact_image image = {
-    77, "old", program, sizeof program, NULL, 0, NULL, 0, NULL, SINTER_VENDOR_NONE};
+static const sinter_artifact_image image = {77, "old", program, sizeof program, NULL,
+                                            0,  NULL,  0,       NULL,           SINTER_VENDOR_NONE};
 const sinter_artifact_api *old_api(void);
 __attribute__((visibility("default"))) const sinter_artifact_api *old_api(void) {
   return sinter_artifact_open(&image);

@@ -14,7 +14,7 @@ class Backend {
 public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  /// Compiles a copy of `module`; a failure has been reported as a diagnostic.
+  /// Compiles `module`, which is lost; a failure has been reported as a diagnostic.
   virtual llvm::LogicalResult compile(mlir::ModuleOp module) = 0;
   /// Runs a function of the compiled module. Reads and updates `variables`; a failure leaves its
   /// message in `error`.

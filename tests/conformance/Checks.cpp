@@ -205,7 +205,11 @@ Suite::runCompiled(Backend &backend, const char *kind, size_t index,
 
 void Suite::checkBackend(Backend &backend) {
   diagnostics.clear();
-  if (failed(backend.compile(*module))) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
+  for (size_t i = 0; i < cases.size(); ++i) // only finite differences need the loss itself
+    if (Operation *loss = function("loss", i, *copy))
+      loss->erase();
+  if (failed(backend.compile(*copy))) {
     ADD_FAILURE() << op.mnemonic << ": " << backend.name()
                   << " can't compile the rows: " << diagnostics;
     return;

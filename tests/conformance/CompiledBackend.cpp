@@ -98,8 +98,7 @@ public:
   std::string name() const override { return label; }
 
   LogicalResult compile(ModuleOp module) override {
-    OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
-    auto compiled = codegen::compile(*copy, options);
+    auto compiled = codegen::compile(module, options);
     if (failed(compiled))
       return failure();
     image = std::move(*compiled);

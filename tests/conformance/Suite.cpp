@@ -71,6 +71,11 @@ bool Suite::build() {
   return false;
 }
 
+void Suite::print() const {
+  OpPrintingFlags flags;
+  (*module)->print(llvm::outs(), flags.enableDebugInfo());
+}
+
 Block *Suite::addFunction(StringRef name, ArrayRef<Type> arguments) {
   OpBuilder b = OpBuilder::atBlockEnd(module->getBody());
   auto type = b.getFunctionType(arguments, {});

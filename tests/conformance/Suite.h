@@ -28,6 +28,7 @@ public:
   /// Builds and verifies the module: for row i the function @f<i> and, if it has a gradient,
   /// @loss<i> (its results weighted and summed) and @grad<i>.
   bool build();
+  void print() const;
   bool expandGradients();
   /// The interpreter runs every row and its gradient.
   void interpret();

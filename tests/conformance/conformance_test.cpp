@@ -1,10 +1,12 @@
-// usage: conformance_test [--interpreter-only] [GoogleTest's flags]
+// usage: conformance_test [--interpreter-only | --print] [GoogleTest's flags]
+//   --interpreter-only   leave compiled code out
+//   --print              print the module of each op's rows instead of running it, for sinter-opt
 //
 // The op conformance suite: one test an op of the dialect, made from its definitions. See
 // docs/adding-an-op.md for the rows an op needs, and bounds.md for the errors it may have.
 #include "Suite.h"
 
-#include "sinter/passes/Passes.h"
+#include "sinter/codegen/Compile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -31,6 +33,7 @@ struct Environment {
   std::map<std::string, Bound> bounds;
   std::vector<std::unique_ptr<Backend>> backends;
   Totals totals;
+  bool printOnly = false;
 };
 
 class OpTest : public testing::Test {
@@ -38,13 +41,17 @@ public:
   OpTest(Environment &environment, const OpInfo &op) : environment(environment), op(op) {}
 
   void TestBody() override {
-    MLIRContext context(MLIRContext::Threading::DISABLED);
+    DialectRegistry registry;
+    sinter::codegen::registerDialects(registry);
+    MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     context.loadDialect<sinter::ir::SinterDialect, func::FuncDialect>();
     Suite suite(context, op, environment.bounds, environment.totals);
     bool built = suite.build();
     ASSERT_GE(suite.rows(), kLeastRows)
         << "sinter." << op.mnemonic << " (family '" << op.family << "') has " << suite.rows()
         << " rows: add some to tests/conformance/Rows*.cpp";
+    if (environment.printOnly)
+      return suite.print();
     if (!built || !suite.expandGradients())
       return;
     suite.interpret();
@@ -62,13 +69,14 @@ private:
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
-  bool interpreterOnly = argc > 1 && std::string_view(argv[1]) == "--interpreter-only";
+  std::string_view option = argc > 1 ? argv[1] : "";
   auto ops = readOps(SINTER_OPS_JSON);
   auto bounds = readBounds(SINTER_BOUNDS);
   if (!ops || !bounds)
     return 1;
-  Environment environment{std::move(*ops), std::move(*bounds), {}, {}};
-  if (!interpreterOnly)
+  Environment environment{std::move(*ops), std::move(*bounds), {}, {}, false};
+  environment.printOnly = option == "--print";
+  if (option.empty())
     environment.backends = makeBackends();
   for (const OpInfo &op : environment.ops)
     if (!isMadeByPasses(op))

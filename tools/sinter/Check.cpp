@@ -36,12 +36,13 @@ void checkProcessor(Checks &checks) {
     else
       lacks += concat("; no ", isa, ": it lacks ", missing);
   }
-  std::string text = concat(processorName(), ", ",
-                            counted(std::thread::hardware_concurrency(), "thread"), ", runs ", runs,
-                            lacks);
+  std::string text =
+      concat(processorName(), ", ", counted(std::thread::hardware_concurrency(), "thread"),
+             ", runs ", runs, lacks);
   if (rt::bestIsa().empty())
-    checks.fail("processor", processorName() + lacks + "; sinter needs AVX2 and FMA, as x86 "
-                                                       "processors have since 2013");
+    checks.fail("processor", processorName() + lacks +
+                                 "; sinter needs AVX2 and FMA, as x86 "
+                                 "processors have since 2013");
   else
     checks.pass("processor", text);
 }
@@ -53,9 +54,9 @@ void checkOneDnn(Checks &checks) {
   };
   void *library = ::dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (!library)
-    return checks.fail("oneDNN", concat(::dlerror(),
-                                        "; install it (Debian: apt-get install libdnnl2), or "
-                                        "compile with --vendor=none"));
+    return checks.fail("oneDNN",
+                       concat(::dlerror(), "; install it (Debian: apt-get install libdnnl2), or "
+                                           "compile with --vendor=none"));
   auto version = reinterpret_cast<const Version *(*)()>(::dlsym(library, "dnnl_version"));
   if (!version)
     return checks.fail("oneDNN", "libdnnl.so.2 has no dnnl_version; install oneDNN 2.6 or newer");
@@ -74,7 +75,8 @@ void checkDriver(Checks &checks) {
   auto outcome = runProgram({*driver, "--version"}, /*capture=*/true);
   if (!outcome.ok() || outcome->exitCode != 0)
     return checks.fail("linker", concat(*driver, " --version fails; set CXX to a C++ compiler"));
-  checks.pass("linker", concat(*driver, ": ", outcome->output.substr(0, outcome->output.find('\n'))));
+  checks.pass("linker",
+              concat(*driver, ": ", outcome->output.substr(0, outcome->output.find('\n'))));
 }
 
 void checkCompiler(Checks &checks) {

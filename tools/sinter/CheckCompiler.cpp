@@ -116,14 +116,16 @@ void checkStep(Checks &checks, mlir::MLIRContext &context, Diagnostics &diagnost
   std::string where = concat(isa, vendor == "none" ? "" : " with " + vendor);
   auto got = compiledStep(context, isa, vendor);
   if (!got.ok())
-    return checks.fail("training step", concat(where, ": ", diagnostics.take(got.status().message()),
-                                               "; build sinter anew with the LLVM it names above"));
+    return checks.fail("training step",
+                       concat(where, ": ", diagnostics.take(got.status().message()),
+                              "; build sinter anew with the LLVM it names above"));
   double error = difference(expected, *got);
   if (error <= kTolerance)
     checks.pass("training step", concat(where, ": within ", error, " of the reference"));
   else
-    checks.fail("training step", concat(where, ": ", error, " off the reference; report it with "
-                                               "the lines above"));
+    checks.fail("training step", concat(where, ": ", error,
+                                        " off the reference; report it with "
+                                        "the lines above"));
 }
 
 } // namespace

@@ -52,8 +52,10 @@ void addFlags(CLI::App &app, Flags &flags) {
   app.add_option("--target", flags.target, "What runs it")->check(CLI::IsMember({"cpu"}));
   app.add_option("--isa", flags.isas,
                  "Instruction sets to compile for; the best that the CPU has is chosen when the "
-                 "artifact is loaded. Default: " + isaList())
+                 "artifact is loaded. Default: " +
+                     isaList())
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("<list>");
   app.add_option("--vendor", flags.vendor,
                  "Library for matrix products and convolutions: onednn, or none, so that the "
@@ -69,6 +71,7 @@ void addFlags(CLI::App &app, Flags &flags) {
   app.add_option("--dump-ir", flags.dumpIr,
                  "Print the IR to stderr after these passes, e.g. after:sinter-gradient, or all")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("<list>");
   app.add_flag("--print-fusion", flags.printFusion,
                "Print every fused group and every refusal to fuse, with its reason, to stderr");
@@ -147,8 +150,9 @@ public:
     auto objects = codegen::compileArtifact(*package->module, options);
     if (failed(objects))
       return Status(Code::InvalidArgument,
-                    flags.package + ": " + diagnostics.take("the compiler gave up without a "
-                                                            "reason, which is a defect of sinter"));
+                    flags.package + ": " +
+                        diagnostics.take("the compiler gave up without a "
+                                         "reason, which is a defect of sinter"));
     compiled = std::move(*objects);
     SINTER_RETURN_IF_ERROR(checkWeights());
     auto linked = link(compiled.objects, {.kind = kind,
@@ -239,8 +243,8 @@ private:
       auto file = rt::MappedFile::open(weightsSource);
       if (!file.ok())
         return file.status();
-      SINTER_RETURN_IF_ERROR(outputs.write(
-          next, {reinterpret_cast<const char *>((*file)->data()), (*file)->size()}));
+      SINTER_RETURN_IF_ERROR(
+          outputs.write(next, {reinterpret_cast<const char *>((*file)->data()), (*file)->size()}));
     }
     SINTER_RETURN_IF_ERROR(outputs.commit());
     if (kind == OutputKind::Shared)

@@ -16,8 +16,7 @@ std::string describeImage(const sinter_artifact_api *api) {
                             api->abi_version, "\ninstruction sets\n");
   for (int32_t i = 0; i < api->variant_count(api); ++i) {
     std::string isa = api->variant(api, i), missing = rt::missingForIsa(isa);
-    text += concat("  ", isa, ": ",
-                   counted(image.variants[i].count, "kernel"),
+    text += concat("  ", isa, ": ", counted(image.variants[i].count, "kernel"),
                    missing.empty() ? "" : ", not for this CPU, which lacks " + missing, "\n");
   }
   text += image.vendor == SINTER_VENDOR_ONEDNN ? "vendor library: oneDNN\n" : "";
@@ -57,8 +56,8 @@ std::string memoryReport(const sinter_artifact_api *api, sinter_instance *instan
       inputs.push_back({nullptr, dims[i].data(), int32_t(dims[i].size()),
                         api->input(api, entry, int32_t(i))->dtype});
     int64_t result[64];
-    if (int code = api->output_dims(instance, entry, inputs.data(), int32_t(inputs.size()), 0,
-                                    result, 64))
+    if (int code =
+            api->output_dims(instance, entry, inputs.data(), int32_t(inputs.size()), 0, result, 64))
       return concat("not known: ", lastError(api, code).message(), "\n");
   }
   return api->memory_report(instance);

@@ -57,9 +57,7 @@ Status writePlain(const std::string &path, llvm::ArrayRef<char> bytes) {
   return file ? Status() : rt::ioError("write", path, errno ? errno : EIO);
 }
 
-std::string objectName(const std::string &name, size_t i) {
-  return concat(name, "-", i, ".o");
-}
+std::string objectName(const std::string &name, size_t i) { return concat(name, "-", i, ".o"); }
 
 StatusOr<std::string> archive(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
                               const std::string &name) {

@@ -49,8 +49,8 @@ Status createFolder(const fs::path &folder) {
 Status writeStarter(const fs::path &folder) {
   SINTER_RETURN_IF_ERROR(createFolder(folder));
   for (const StarterFile &file : kStarter)
-    SINTER_RETURN_IF_ERROR(rt::writeFile((folder / file.name).string(),
-                                         filled(file.content, projectName(folder))));
+    SINTER_RETURN_IF_ERROR(
+        rt::writeFile((folder / file.name).string(), filled(file.content, projectName(folder))));
   return {};
 }
 

@@ -69,8 +69,8 @@ StatusOr<std::unique_ptr<Package>> Package::read(const std::string &path) {
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(bytes, path), {});
   package->module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &package->context);
   if (!package->module)
-    return makeError(Code::Corrupt, path, " is no package: ",
-                     diagnostics.take("it is neither MLIR bytecode nor text"),
+    return makeError(Code::Corrupt, path,
+                     " is no package: ", diagnostics.take("it is neither MLIR bytecode nor text"),
                      "; write it with Package::write of this release");
   if (auto name = package->module.get()->getAttrOfType<mlir::StringAttr>("sinter.weights"))
     package->weights = std::filesystem::path(path).parent_path() / name.str();

@@ -32,14 +32,17 @@ void addFlags(CLI::App &app, Flags &flags) {
                  "An input: <x.npy>, taken in order, <name>=<x.npy>, or <f.safetensors> with "
                  "tensors named as the inputs are. What is not given is random: floats in [0, 1), "
                  "integers 0 or 1")
+      ->allow_extra_args(false)
       ->type_name("<file>");
   app.add_option("-o,--output", flags.outputs,
                  "Where outputs go: <y.npy>, in order, <name>=<y.npy>, or <f.safetensors> for all. "
                  "Without one they are printed")
+      ->allow_extra_args(false)
       ->type_name("<file>");
   app.add_option("--dim", flags.dims,
                  "Size of a symbolic dimension of random inputs, <symbol>=<size>; default: the "
                  "smallest there is, but 1")
+      ->allow_extra_args(false)
       ->type_name("<n=size>");
   app.add_option("--weights", flags.weights,
                  "Take the variables from here, not from the artifact or the file beside it")
@@ -211,9 +214,9 @@ private:
     rt::Dims dims;
     for (const sinter_dim &dim : std::span(port.dims, size_t(port.rank))) {
       auto known = dim.symbol ? sizes.find(dim.symbol) : sizes.end();
-      dims.push_back(!dim.symbol              ? dim.size
+      dims.push_back(!dim.symbol            ? dim.size
                      : known != sizes.end() ? known->second
-                                              : std::max<int64_t>(1, dim.lower));
+                                            : std::max<int64_t>(1, dim.lower));
     }
     return randomArray(DType(port.dtype), std::move(dims), seed);
   }
@@ -231,9 +234,8 @@ private:
     for (int32_t i = 0; i < api->output_count(api, entry); ++i) {
       const sinter_port &port = *api->output(api, entry, i);
       rt::Dims dims(size_t(port.rank));
-      SINTER_RETURN_IF_ERROR(checked(api->output_dims(instance, entry, given.data(),
-                                                      int32_t(given.size()), i, dims.data(),
-                                                      port.rank)));
+      SINTER_RETURN_IF_ERROR(checked(api->output_dims(
+          instance, entry, given.data(), int32_t(given.size()), i, dims.data(), port.rank)));
       auto array = rt::Array::allocate(DType(port.dtype), std::move(dims));
       SINTER_RETURN_IF_ERROR(array.status());
       outputs.push_back(*std::move(array));
@@ -244,8 +246,8 @@ private:
   StatusOr<double> timeCall(sinter_instance *instance) {
     using Clock = std::chrono::steady_clock;
     Clock::time_point start = Clock::now();
-    int code = api->run(instance, entry, from.data(), int32_t(from.size()), to.data(),
-                        int32_t(to.size()));
+    int code =
+        api->run(instance, entry, from.data(), int32_t(from.size()), to.data(), int32_t(to.size()));
     if (code)
       return lastError(api, code);
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -296,9 +298,8 @@ private:
     for (size_t i = 0; i < outputs.size(); ++i)
       arrays.push_back({names[i], outputs[i]});
     for (const Target &target : targets)
-      SINTER_RETURN_IF_ERROR(writeArrays(target.path, target.port
-                                                          ? std::vector{arrays[*target.port]}
-                                                          : arrays));
+      SINTER_RETURN_IF_ERROR(
+          writeArrays(target.path, target.port ? std::vector{arrays[*target.port]} : arrays));
     if (targets.empty())
       for (const NamedArray &array : arrays)
         std::printf("%s %s\n%s\n", array.name.c_str(), array.value.type().c_str(),
