@@ -68,7 +68,7 @@ ScalarExpr ne(const ScalarExpr &a, const ScalarExpr &b) {
 static ScalarExpr extremum(const ScalarExpr &a, const ScalarExpr &b, bool largest) {
   if (!isFloat(a))
     return select(largest ? a > b : a < b, a, b);
-  if (isConstant(a))
+  if (isConstant(a) && !isConstant(b))
     return extremum(b, a, largest);
   if (isConstant(b)) {
     auto predicate = largest ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT;

@@ -6,7 +6,7 @@ import lit.formats
 config.name = "sinter"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["lint", "Inputs"]
+config.excludes = ["lint", "Inputs", "aot"]  # aot/*.mlir are packages for tests/aot
 
 build = lit_config.params.get("build")
 if not build:
