@@ -45,6 +45,11 @@ Slot::Slot(Session &session, std::string name, Where at)
 Slot::Slot(ModuleBase *parent, std::string name, Where at)
     : session(parent->session()), parent(parent), name(std::move(name)), at(at) {}
 
+Slot::Slot(std::shared_ptr<SessionState> session, std::string name, Where at)
+    : session(std::move(session)), name(std::move(name)), at(at) {}
+Slot::Slot(const Slot &other) = default;
+Slot::~Slot() = default;
+
 void ModuleBase::Impl::checkName(const std::string &added, Where at) const {
   if (added.empty())
     fail(at, fullName, ": a member needs a name: {this, \"name\"}");

@@ -14,6 +14,9 @@ static const std::shared_ptr<VariableState> &checked(const std::shared_ptr<Varia
   return state;
 }
 
+Variable::Variable(const Variable &other) = default;
+Variable::~Variable() = default;
+
 Operand::Operand(const Variable &variable, Where at)
     : at(at), kind(Kind::Variable), variable(checked(variable.shared())) {}
 

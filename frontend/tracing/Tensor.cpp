@@ -24,6 +24,14 @@ static mlir::Type typeOf(const TensorState &state) {
   return state.value.getType();
 }
 
+Tensor::Tensor(const Tensor &other) = default;
+Tensor::Tensor(Tensor &&other) noexcept = default;
+Tensor &Tensor::operator=(const Tensor &other) = default;
+Tensor &Tensor::operator=(Tensor &&other) noexcept = default;
+Tensor::~Tensor() = default;
+Operand::Operand(const Operand &other) = default;
+Operand::~Operand() = default;
+
 Tensor::Tensor(Array value, Where at) {
   if (!value)
     detail::fail(at, "a Tensor was made of an Array that holds nothing");

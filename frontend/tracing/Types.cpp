@@ -70,6 +70,10 @@ std::string format(const DimNode &node, bool inside) {
 
 } // namespace
 
+Dim::Dim(const Dim &other) = default;
+Dim &Dim::operator=(const Dim &other) = default;
+Dim::~Dim() = default;
+
 int64_t Dim::value() const {
   if (node)
     throw Error("the dimension " + str() +

@@ -12,6 +12,12 @@
 #include "sinter/reflect.h"
 #include "sinter/session.h"
 
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
 namespace sinter::data {
 
 using rt::data::arrays;

@@ -25,8 +25,10 @@ class Slot {
 public:
   Slot(Session &session, std::string name = {}, Where at = Where::current());
   Slot(ModuleBase *parent, std::string name, Where at = Where::current());
-  Slot(std::shared_ptr<detail::SessionState> session, std::string name, Where at)
-      : session(std::move(session)), name(std::move(name)), at(at) {}
+  Slot(std::shared_ptr<detail::SessionState> session, std::string name, Where at);
+
+  Slot(const Slot &other);
+  ~Slot();
 
   ModuleBase *parentModule() const { return parent; }
   const std::string &memberName() const { return name; }
@@ -49,7 +51,8 @@ class Variable {
 public:
   Variable() = default;
   explicit Variable(std::shared_ptr<detail::VariableState> state) : state(std::move(state)) {}
-  Variable(const Variable &) = default;
+  Variable(const Variable &other);
+  ~Variable();
   Variable &operator=(const Variable &) = delete; // v.assign(x) sets the value, tie() shares it
   Variable &operator=(const Operand &) = delete;  // v.assign(x) sets the value
 

@@ -23,6 +23,11 @@ template <class> inline constexpr bool kNever = false;
 class Tensor {
 public:
   Tensor() = default;
+  Tensor(const Tensor &other);
+  Tensor(Tensor &&other) noexcept;
+  Tensor &operator=(const Tensor &other);
+  Tensor &operator=(Tensor &&other) noexcept;
+  ~Tensor();
   /// The value of an array; inside a trace it becomes a constant of the graph.
   Tensor(Array value, Where at = Where::current());
   explicit Tensor(std::shared_ptr<const detail::TensorState> state) : state(std::move(state)) {}
@@ -69,6 +74,9 @@ public:
         integer(int64_t(value)) {}
   Operand(std::floating_point auto value, Where at = Where::current())
       : at(at), kind(Kind::Float), real(double(value)) {}
+
+  Operand(const Operand &other);
+  ~Operand();
 
   enum class Kind { Tensor, Variable, Bool, Integer, Float };
 

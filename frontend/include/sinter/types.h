@@ -31,6 +31,10 @@ class Dim {
 public:
   Dim(std::integral auto size) : size(int64_t(size)) {}
   explicit Dim(std::shared_ptr<const detail::DimNode> node) : node(std::move(node)) {}
+  // Out of line, here and in the other handles: models copy many, and shall compile quickly.
+  Dim(const Dim &other);
+  Dim &operator=(const Dim &other);
+  ~Dim();
 
   bool isStatic() const { return !node; }
   /// The number; Error if the dimension is symbolic.
