@@ -7,7 +7,7 @@ ALL_PARTS=(unit lit)
 # Parts that are not clean yet: each run says so. They run by name.
 OPEN_PARTS=(
   "lint: four places are too long: three functions and a file"
-  "conformance: atan2, cos, conv2d and batch_norm_training fail rows through compiled code; others may"
+  "conformance: atan2, cos, conv2d and batch_norm_training fail rows through compiled code, dropout aborts the run"
   "e2e: the slow tests have not been run as a whole"
   "docs: the generated reference is stale"
   "clang: the runtime under Clang has not been run as a whole"
