@@ -65,6 +65,7 @@ LogicalResult lowerKernels(ModuleOp kernels) {
   manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createConvertVectorToLLVMPass()); // calls of libm took vectors apart
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createConvertFuncToLLVMPass());
@@ -72,7 +73,8 @@ LogicalResult lowerKernels(ModuleOp kernels) {
   return manager.run(kernels);
 }
 
-/// Kernels are already vectorised and unrolled; what is left is to simplify, hoist and strength-reduce.
+/// Kernels are already vectorised and unrolled; what is left is to simplify, hoist and
+/// strength-reduce.
 static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -89,7 +91,8 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   pipeline.addPass(llvm::SimplifyCFGPass());
   pipeline.addPass(llvm::InstCombinePass());
   pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopRotatePass()));
-  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
   pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::IndVarSimplifyPass()));
   pipeline.addPass(llvm::GVNPass());
   pipeline.addPass(llvm::InstCombinePass());
@@ -111,11 +114,13 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Isa &isa, st
     return nullptr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard; // contraction is explicit in the IR
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
-                                                                          std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, isa.cpu, isa.features, options, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-static FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
+static FailureOr<SmallVector<char, 0>> emitObject(llvm::Module &module,
+                                                  llvm::TargetMachine &machine) {
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emitter;
