@@ -20,6 +20,7 @@ static std::optional<Bound> parseBound(ArrayRef<StringRef> cells) {
                 .Case("terms", Bound::Of::Terms)
                 .Case("tensor", Bound::Of::Tensor)
                 .Case("one", Bound::Of::One)
+                .Case("one in f32", Bound::Of::OneF32)
                 .Default(std::nullopt);
   if (!of || cells[1].trim().getAsDouble(bound.roundings) ||
       cells[2].trim().getAsDouble(bound.ulps) || cells[3].trim().getAsDouble(bound.perTerm))
@@ -44,9 +45,9 @@ std::optional<std::map<std::string, Bound>> readBounds(const std::string &path) 
     line.split(cells, '|');
     auto bound = cells.size() == 6 ? parseBound(cells) : std::nullopt;
     if (!bound) {
-      errs()
-          << path << ':' << number
-          << ": expected | `op` … | roundings | ulps | per term | result, terms, tensor or one |\n";
+      errs() << path << ':' << number
+             << ": expected | `op` … | roundings | ulps | per term | result, terms, tensor, one or "
+                "one in f32 |\n";
       return std::nullopt;
     }
     for (StringRef op : split(cells[0], ' '))
@@ -121,6 +122,8 @@ static std::string compareEach(const ReferenceTensor &expected, const ReferenceT
 std::string compare(const ReferenceTensor &expected, const ReferenceTensor &actual,
                     const Bound &bound, int64_t terms, const ReferenceTensor *scale) {
   Precision p = precisionOf(expected.element());
+  if (bound.of == Bound::Of::OneF32)
+    p.computed = 0x1p-23;
   double relative =
       p.stored * bound.roundings + p.computed * (bound.ulps + bound.perTerm * double(terms));
   double largest =
@@ -129,7 +132,7 @@ std::string compare(const ReferenceTensor &expected, const ReferenceTensor &actu
     double magnitude = std::abs(expected.real(i));
     if (bound.of == Bound::Of::Terms && scale)
       magnitude = std::max(magnitude, scale->real(i));
-    if (bound.of == Bound::Of::One)
+    if (bound.of == Bound::Of::One || bound.of == Bound::Of::OneF32)
       magnitude = std::max(1.0, magnitude);
     return relative * std::max(magnitude, largest) + p.tiny;
   });

@@ -12,7 +12,7 @@ namespace sinter::conformance {
 /// |compiled - reference| <= M * (eps(stored) * roundings + eps(computed) * (ulps + perTerm *
 /// terms)) + tiny, see bounds.md.
 struct Bound {
-  enum class Of { Result, Terms, Tensor, One };
+  enum class Of { Result, Terms, Tensor, One, OneF32 };
   double roundings = 1, ulps = 0, perTerm = 0;
   Of of = Of::Result; ///< what M is
 };

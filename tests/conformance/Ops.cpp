@@ -23,7 +23,15 @@ static std::pair<double, double> parseRange(StringRef range) {
   return {lower, upper};
 }
 
-static OpInfo opInfo(const json::Object &record) {
+/// Whether a TableGen record is of that class.
+static bool isA(const json::Object &record, StringRef superclass) {
+  const json::Array *classes = record.getArray("!superclasses");
+  return classes && llvm::any_of(*classes, [&](const json::Value &name) {
+           return name.getAsString() == superclass;
+         });
+}
+
+static OpInfo opInfo(const json::Object &record, const json::Object &records) {
   OpInfo info{text(record, "opName"),
               text(record, "family"),
               parseRange(text(record, "inputRange")),
@@ -35,10 +43,10 @@ static OpInfo opInfo(const json::Object &record) {
   for (const json::Value &argument : list ? *list : json::Array()) {
     const json::Array &pair = *argument.getAsArray();
     std::string constraint = text(*pair[0].getAsObject(), "def");
-    if (StringRef(constraint).contains("Attr"))
-      info.attributes.push_back(pair[1].getAsString().value_or("").str());
-    else
+    if (isA(*records.getObject(constraint), "TypeConstraint"))
       info.operands.push_back(constraint);
+    else
+      info.attributes.push_back(pair[1].getAsString().value_or("").str());
   }
   return info;
 }
@@ -58,7 +66,7 @@ std::optional<std::vector<OpInfo>> readOps(const std::string &path) {
   const json::Object &records = *parsed->getAsObject();
   std::vector<OpInfo> ops;
   for (const json::Value &name : *records.getObject("!instanceof")->getArray("Sinter_Op"))
-    ops.push_back(opInfo(*records.getObject(*name.getAsString())));
+    ops.push_back(opInfo(*records.getObject(*name.getAsString()), records));
   std::sort(ops.begin(), ops.end(),
             [](const OpInfo &a, const OpInfo &b) { return a.mnemonic < b.mnemonic; });
   return ops;

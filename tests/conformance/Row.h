@@ -74,8 +74,9 @@ struct Row {
   std::vector<mlir::Type> results;        ///< empty: the op infers them
   std::vector<Input> carriers;            ///< arguments that only give symbols their values
   std::map<std::string, Input> variables; ///< by name, which the module prefixes
-  int64_t terms = 1;                      ///< numbers added to make one element of the result
-  bool smooth = true;                     ///< a finite difference means something at these values
+  double condition = 1; ///< by how much the inputs' last bits count more in the result than usual
+  int64_t terms = 1;    ///< numbers added to make one element of the result
+  bool smooth = true;   ///< a finite difference means something at these values
   /// Builds what the row tests of the inputs, given the prefix of its variables' names; null: the
   /// op itself.
   std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &, mlir::Location, mlir::ValueRange,

@@ -103,6 +103,8 @@ static const Convolution kConvolutions[] = {
     {2, 17, 9, 11, 19, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1},
     {1, 2, 5, 5, 2, {3, 3}, {3, 3}, {0, 1, 2, 1}, {1, 1}, 1}};
 
+/// `fill` is for the first operand alone: whether padding times an infinite weight is 0 or NaN is
+/// nobody's promise.
 static void addConvolution(RowMaker &maker, const Convolution &conv, bool last, StringRef element,
                            Fill fill, StringRef note = "") {
   Shape x = imageShape(last, conv.n, conv.c, conv.h, conv.w),
@@ -116,14 +118,14 @@ static void addConvolution(RowMaker &maker, const Convolution &conv, bool last, 
   if (last)
     row.attributes.push_back(maker.unit("channels_last"));
   if (maker.op.mnemonic == "conv2d") {
-    row.inputs = {maker.input(x, element, fill), maker.input(weight, element, fill)};
+    row.inputs = {maker.input(x, element, fill), maker.input(weight, element)};
     row.terms = conv.c / conv.groups * taps;
   } else if (maker.op.mnemonic == "conv2d_input_grad") {
-    row.inputs = {maker.input(y, element, fill), maker.input(weight, element, fill)};
+    row.inputs = {maker.input(y, element, fill), maker.input(weight, element)};
     row.results = {maker.type(x, element)};
     row.terms = conv.out / conv.groups * taps;
   } else {
-    row.inputs = {maker.input(x, element, fill), maker.input(y, element, fill)};
+    row.inputs = {maker.input(x, element, fill), maker.input(y, element)};
     row.results = {maker.type(weight, element)};
     row.terms = sizeOf(conv.n) * height * width;
   }

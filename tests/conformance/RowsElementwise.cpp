@@ -46,6 +46,15 @@ static void addSpecialRow(RowMaker &maker, StringRef element) {
   maker.add(std::move(row), "special");
 }
 
+/// Far beyond the op's range, where it may overflow or have no value.
+static void addWideRow(RowMaker &maker, StringRef element) {
+  Row row;
+  for (size_t i = 0; i < maker.op.operands.size(); ++i)
+    row.inputs.push_back(maker.input({257}, element, uniform(-300, 300)));
+  row.attributes = requiredAttributes(maker);
+  maker.add(std::move(row), "wide");
+}
+
 /// Operands that only together have the result's shape.
 static void addBroadcastRow(RowMaker &maker, StringRef element) {
   Row row;
@@ -68,6 +77,9 @@ static void addFamilyRows(RowMaker &maker) {
     addSpecialRow(maker, element);
   }
   addBroadcastRow(maker, elements[0]);
+  for (const std::string &element : elements)
+    if (llvm::is_contained(kFloats, element))
+      addWideRow(maker, element);
 }
 
 static Row whereRow(RowMaker &maker, const Shape &shape, StringRef element) {

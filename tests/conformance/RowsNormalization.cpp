@@ -31,7 +31,7 @@ static void addSoftmaxRows(RowMaker &maker) {
   addSoftmax(maker, {4}, 0, "f32", values({1e30, 1e30, -1e30, 0}), "large");
 }
 
-static void addLayerNorm(RowMaker &maker, const Shape &shape, size_t normalized, double epsilon,
+static Row &addLayerNorm(RowMaker &maker, const Shape &shape, size_t normalized, double epsilon,
                          StringRef element, Fill fill, StringRef note = "") {
   Shape inner(shape.end() - int64_t(normalized), shape.end());
   Row row;
@@ -39,7 +39,7 @@ static void addLayerNorm(RowMaker &maker, const Shape &shape, size_t normalized,
                 maker.input(inner, element)};
   row.attributes = {maker.f64("epsilon", epsilon)};
   row.terms = sizeOf(inner);
-  maker.add(std::move(row), note);
+  return maker.add(std::move(row), note);
 }
 
 static void addLayerNormRows(RowMaker &maker) {
@@ -56,10 +56,11 @@ static void addLayerNormRows(RowMaker &maker) {
     addLayerNorm(maker, shape, normalized, 1e-5, "f32", maker.fill());
   addLayerNorm(maker, {3, kSpecials}, 1, 1e-5, "f32", special(1), "special");
   addLayerNorm(maker, {2, 5}, 1, 1e-5, "f32", values({3}), "constant");
-  addLayerNorm(maker, {2, 64}, 1, 1e-5, "f32", uniform(1000, 1001), "far from zero");
+  addLayerNorm(maker, {2, 64}, 1, 1e-5, "f32", uniform(1000, 1001), "far from zero").condition =
+      1000 / 0.29; // mean / deviation
 }
 
-static void addBatchNorm(RowMaker &maker, const Shape &shape, StringRef element, Fill fill,
+static Row &addBatchNorm(RowMaker &maker, const Shape &shape, StringRef element, Fill fill,
                          StringRef note = "") {
   Shape channels = {shape[1]};
   Row row;
@@ -72,7 +73,7 @@ static void addBatchNorm(RowMaker &maker, const Shape &shape, StringRef element,
     row.terms = sizeOf(shape) / std::max<int64_t>(1, sizeOf(shape[1]));
   }
   row.attributes = {maker.f64("epsilon", 1e-5)};
-  maker.add(std::move(row), note);
+  return maker.add(std::move(row), note);
 }
 
 static void addBatchNormRows(RowMaker &maker) {
@@ -87,7 +88,8 @@ static void addBatchNormRows(RowMaker &maker) {
   addBatchNorm(maker, {0, 3}, "f32", maker.fill(), "no elements");
   addBatchNorm(maker, {kSpecials, 3}, "f32", special(3), "special");
   addBatchNorm(maker, {4, 2}, "f32", values({3}), "constant");
-  addBatchNorm(maker, {64, 2}, "f32", uniform(1000, 1001), "far from zero");
+  addBatchNorm(maker, {64, 2}, "f32", uniform(1000, 1001), "far from zero").condition =
+      1000 / 0.29; // mean / deviation
 }
 
 static void addCrossEntropy(RowMaker &maker, Size rows, Size classes, double smoothing, Fill labels,
