@@ -50,7 +50,8 @@ int64_t estimate(ArrayRef<AffineExpr> dims) {
 }
 
 SmallVector<unsigned> allOperands(GroupOp group) {
-  return llvm::to_vector(llvm::seq<unsigned>(0, group.getInputs().size() + group.getOutputs().size()));
+  return llvm::to_vector(
+      llvm::seq<unsigned>(0, group.getInputs().size() + group.getOutputs().size()));
 }
 
 int64_t lanesFor(AffineExpr size, const TargetInfo &target) {

@@ -27,17 +27,24 @@ struct GroupCode {
   llvm::SmallVector<mlir::RankedTensorType> temporaries;
 };
 
-/// Emits the kernels of a group into `module` under names starting with `name`. Groups of kind "contraction" too.
-GroupCode emitGroup(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name, const TargetInfo &target);
+/// Emits the kernels of a group into `module` under names starting with `name`. Groups of kind
+/// "contraction" too.
+GroupCode emitGroup(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                    const TargetInfo &target);
 
-GroupCode emitPointwise(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name, const TargetInfo &target);
-GroupCode emitReduction(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name, const TargetInfo &target);
-GroupCode emitScatter(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name, const TargetInfo &target);
-GroupCode emitContraction(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name, const TargetInfo &target);
+GroupCode emitPointwise(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                        const TargetInfo &target);
+GroupCode emitReduction(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                        const TargetInfo &target);
+GroupCode emitScatter(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                      const TargetInfo &target);
+GroupCode emitContraction(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                          const TargetInfo &target);
 
-//===-- scheduling helpers --------------------------------------------------------------------------------------------------===//
+//===-- scheduling helpers --------------------------------------------------------------------===//
 
-/// Whether an element of `value` can be computed for lanes that run over its dimension `dim` (-1: none).
+/// Whether an element of `value` can be computed for lanes that run over its dimension `dim` (-1:
+/// none).
 bool lanesPossible(mlir::Value value, int64_t dim);
 /// Instructions an element of the group costs, roughly.
 int64_t groupCost(ir::GroupOp group);
@@ -47,7 +54,8 @@ int64_t grainElements(ir::GroupOp group);
 int64_t estimate(llvm::ArrayRef<mlir::AffineExpr> dims);
 /// All buffers of the group in order, for kernels that take every one.
 llvm::SmallVector<unsigned> allOperands(ir::GroupOp group);
-/// The number of lanes for a dimension of this size: at most the target's, a power of two no larger than a static size.
+/// The number of lanes for a dimension of this size: at most the target's, a power of two no larger
+/// than a static size.
 int64_t lanesFor(mlir::AffineExpr size, const TargetInfo &target);
 
 } // namespace sinter::codegen

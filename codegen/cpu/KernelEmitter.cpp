@@ -19,20 +19,25 @@ Type storageType(Type element) {
   return element;
 }
 
-static unsigned bytesOf(Type type) { return std::max(1u, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8); }
+static unsigned bytesOf(Type type) {
+  return std::max(1u, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
+}
 
-KernelEmitter::KernelEmitter(ModuleOp module, StringRef name, Location place, ValueRange inputs, unsigned others)
+KernelEmitter::KernelEmitter(ModuleOp module, StringRef name, Location place, ValueRange inputs,
+                             unsigned others)
     : ElementSource(ownBuilder, place), ownBuilder(module.getContext()) {
   b.setInsertionPointToEnd(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
-  function = func::FuncOp::create(b, loc, name, b.getFunctionType({pointer, pointer, pointer, i64, i64}, {}));
+  function = func::FuncOp::create(b, loc, name,
+                                  b.getFunctionType({pointer, pointer, pointer, i64, i64}, {}));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
   Value buffers = entry->getArgument(0);
   symbols = entry->getArgument(1);
   scratchPointer = entry->getArgument(2);
   for (unsigned i = 0; i < inputs.size() + others; ++i) {
-    Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, buffers, ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    Value slot =
+        LLVM::GEPOp::create(b, loc, pointer, pointer, buffers, ArrayRef<LLVM::GEPArg>{int32_t(i)});
     pointers.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
   }
   for (auto [i, input] : llvm::enumerate(inputs))
@@ -43,7 +48,7 @@ KernelEmitter::KernelEmitter(ModuleOp module, StringRef name, Location place, Va
 
 void KernelEmitter::finish() { func::ReturnOp::create(b, loc); }
 
-//===-- sizes and indices ---------------------------------------------------------------------------------------------------===//
+//===-- sizes and indices ---------------------------------------------------------------------===//
 
 Value KernelEmitter::dim(AffineExpr size) {
   if (auto constant = constantSize(size))
@@ -59,18 +64,26 @@ Value KernelEmitter::dim(AffineExpr size) {
       return arith::ConstantIndexOp::create(b, loc, *constant);
     if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
       Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-      Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), symbols, ArrayRef<LLVM::GEPArg>{int32_t(symbol.getPosition())});
-      return arith::IndexCastOp::create(b, loc, b.getIndexType(), LLVM::LoadOp::create(b, loc, b.getI64Type(), slot));
+      Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), symbols,
+                                       ArrayRef<LLVM::GEPArg>{int32_t(symbol.getPosition())});
+      return arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                        LLVM::LoadOp::create(b, loc, b.getI64Type(), slot));
     }
     auto binary = cast<AffineBinaryOpExpr>(expr);
     Value left = evaluate(binary.getLHS()), right = evaluate(binary.getRHS());
     switch (expr.getKind()) {
-    case AffineExprKind::Add: return arith::AddIOp::create(b, loc, left, right);
-    case AffineExprKind::Mul: return arith::MulIOp::create(b, loc, left, right);
-    case AffineExprKind::FloorDiv: return arith::FloorDivSIOp::create(b, loc, left, right);
-    case AffineExprKind::CeilDiv: return arith::CeilDivSIOp::create(b, loc, left, right);
-    case AffineExprKind::Mod: return arith::RemUIOp::create(b, loc, left, right);
-    default: llvm_unreachable("sizes are made of symbols and arithmetic");
+    case AffineExprKind::Add:
+      return arith::AddIOp::create(b, loc, left, right);
+    case AffineExprKind::Mul:
+      return arith::MulIOp::create(b, loc, left, right);
+    case AffineExprKind::FloorDiv:
+      return arith::FloorDivSIOp::create(b, loc, left, right);
+    case AffineExprKind::CeilDiv:
+      return arith::CeilDivSIOp::create(b, loc, left, right);
+    case AffineExprKind::Mod:
+      return arith::RemUIOp::create(b, loc, left, right);
+    default:
+      llvm_unreachable("sizes are made of symbols and arithmetic");
     }
   };
   Value result = evaluate(size);
@@ -142,12 +155,13 @@ void KernelEmitter::loop(Value from, Value to, int64_t step, function_ref<void(V
   });
 }
 
-//===-- elements ------------------------------------------------------------------------------------------------------------===//
+//===-- elements ------------------------------------------------------------------------------===//
 
 bool KernelEmitter::visibleHere(Value value) const {
   // Code is written in order, so whatever stands in a surrounding block was computed before.
   Block *home = value.getParentBlock();
-  for (Block *block = b.getInsertionBlock(); block; block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr) {
+  for (Block *block = b.getInsertionBlock(); block;
+       block = block->getParentOp() ? block->getParentOp()->getBlock() : nullptr) {
     if (block == home)
       return true;
     if (isa<func::FuncOp>(block->getParentOp()))
@@ -159,7 +173,9 @@ bool KernelEmitter::visibleHere(Value value) const {
 Value KernelEmitter::valueAt(Value tensor, ArrayRef<Index> at) {
   if (Value value = defined.lookup(tensor)) {
     bool isVector = isa<VectorType>(value.getType());
-    return lanes() > 1 && !isVector ? Value(vector::BroadcastOp::create(b, loc, laneType(value.getType()), value)) : value;
+    return lanes() > 1 && !isVector
+               ? Value(vector::BroadcastOp::create(b, loc, laneType(value.getType()), value))
+               : value;
   }
   auto same = [](const Index &a, const Index &b) { return a.base == b.base && a.step == b.step; };
   auto &known = cache[tensor];
@@ -172,21 +188,25 @@ Value KernelEmitter::valueAt(Value tensor, ArrayRef<Index> at) {
   } else {
     Operation *op = tensor.getDefiningOp();
     Operation *outer = std::exchange(current, op);
-    result = cast<ElementOpInterface>(op).emitElement(cast<OpResult>(tensor).getResultNumber(), at, *this);
+    result = cast<ElementOpInterface>(op).emitElement(cast<OpResult>(tensor).getResultNumber(), at,
+                                                      *this);
     current = outer;
   }
   cache[tensor].push_back({lanes(), SmallVector<Index>(at), result});
   return result;
 }
 
-Value KernelEmitter::factor(ContractionOpInterface op, unsigned side, Value batch, Value row, Value column) {
+Value KernelEmitter::factor(ContractionOpInterface op, unsigned side, Value batch, Value row,
+                            Value column) {
   Operation *outer = std::exchange(current, op.getOperation());
   Value result = op.emitFactor(side, batch, row, column, *this);
   current = outer;
   return result;
 }
 
-Value KernelEmitter::element(unsigned operand, ArrayRef<Index> at) { return valueAt(current->getOperand(operand), at); }
+Value KernelEmitter::element(unsigned operand, ArrayRef<Index> at) {
+  return valueAt(current->getOperand(operand), at);
+}
 Value KernelEmitter::operandValue(unsigned operand) { return current->getOperand(operand); }
 
 void KernelEmitter::define(Value tensor, Value value) {
@@ -194,10 +214,12 @@ void KernelEmitter::define(Value tensor, Value value) {
   cache.clear();
 }
 
-//===-- memory --------------------------------------------------------------------------------------------------------------===//
+//===-- memory --------------------------------------------------------------------------------===//
 
-/// Linear index of `at`, and how far neighbouring lanes lie apart: `laneStride` where constant, else the returned second value.
-std::pair<Value, Value> KernelEmitter::address(Value tensor, ArrayRef<Index> at, int64_t &laneStride) {
+/// Linear index of `at`, and how far neighbouring lanes lie apart: `laneStride` where constant,
+/// else the returned second value.
+std::pair<Value, Value> KernelEmitter::address(Value tensor, ArrayRef<Index> at,
+                                               int64_t &laneStride) {
   Dims dims = dimsOf(tensor);
   Value linear = index(0), stride = index(1), laneDistance;
   laneStride = 0;
@@ -229,12 +251,14 @@ Value KernelEmitter::pointerAt(Value base, Type element, Value linear) {
 
 Value KernelEmitter::loadRaw(unsigned operand, Type type, Value linear) {
   Type element = getElementTypeOrSelf(type);
-  return LLVM::LoadOp::create(b, loc, type, pointerAt(pointers[operand], element, linear), bytesOf(type));
+  return LLVM::LoadOp::create(b, loc, type, pointerAt(pointers[operand], element, linear),
+                              bytesOf(type));
 }
 
 void KernelEmitter::storeRaw(unsigned operand, Value value, Value linear) {
   Type element = getElementTypeOrSelf(value);
-  LLVM::StoreOp::create(b, loc, value, pointerAt(pointers[operand], element, linear), bytesOf(value.getType()));
+  LLVM::StoreOp::create(b, loc, value, pointerAt(pointers[operand], element, linear),
+                        bytesOf(value.getType()));
 }
 
 Value KernelEmitter::load(unsigned operand, Value tensor, ArrayRef<Index> at) {
@@ -271,7 +295,8 @@ void KernelEmitter::store(unsigned operand, Value tensor, ArrayRef<Index> at, Va
     return storeRaw(operand, stored, linear);
   Value distance = laneDistance ? laneDistance : index(laneStride);
   for (int64_t lane = 0; lane < lanes(); ++lane)
-    storeRaw(operand, vector::ExtractOp::create(b, loc, stored, lane), add(linear, mul(index(lane), distance)));
+    storeRaw(operand, vector::ExtractOp::create(b, loc, stored, lane),
+             add(linear, mul(index(lane), distance)));
 }
 
 Value KernelEmitter::fromStorage(Value stored, Type element) {
@@ -283,7 +308,8 @@ Value KernelEmitter::fromStorage(Value stored, Type element) {
     Value bits = arith::BitcastOp::create(b, loc, laneType(b.getIntegerType(16)), stored);
     Value wide = arith::ExtUIOp::create(b, loc, laneType(b.getI32Type()), bits);
     ScalarExpr word{b, loc, wide};
-    return arith::BitcastOp::create(b, loc, laneType(b.getF32Type()), arith::ShLIOp::create(b, loc, wide, word.constant(16).value));
+    return arith::BitcastOp::create(b, loc, laneType(b.getF32Type()),
+                                    arith::ShLIOp::create(b, loc, wide, word.constant(16).value));
   }
   if (element.isF16())
     return arith::ExtFOp::create(b, loc, laneType(b.getF32Type()), stored);

@@ -1,7 +1,9 @@
-// Emits the code of kernels: loads, stores and elements of a group's values, scalar or in vectors of neighbouring elements.
+// Emits the code of kernels: loads, stores and elements of a group's values, scalar or in vectors
+// of neighbouring elements.
 //
-// One emitter writes one kernel function (see sinter/abi/kernel.h) in the arith, math, scf, vector and llvm dialects. Group
-// emitters (Pointwise.cpp, Reduction.cpp, ...) drive it: they make the loops and ask for elements at indices.
+// One emitter writes one kernel function (see sinter/abi/kernel.h) in the arith, math, scf, vector
+// and llvm dialects. Group emitters (Pointwise.cpp, Reduction.cpp, ...) drive it: they make the
+// loops and ask for elements at indices.
 #pragma once
 
 #include "sinter/ir/Dialect.h"
@@ -14,19 +16,25 @@ namespace sinter::codegen {
 
 class KernelEmitter : public ir::ElementSource {
 public:
-  /// Starts function `name` in `module`: operands are the tensors `inputs`, then `others` buffers more (outputs, temporaries).
-  KernelEmitter(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc, mlir::ValueRange inputs, unsigned others);
+  /// Starts function `name` in `module`: operands are the tensors `inputs`, then `others` buffers
+  /// more (outputs, temporaries).
+  KernelEmitter(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc,
+                mlir::ValueRange inputs, unsigned others);
 
   /// Element of any tensor known here, at `at`, with the current number of lanes.
   mlir::Value valueAt(mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
   /// Element of a contraction's left (0) or right (1) factor; scalar.
-  mlir::Value factor(ir::ContractionOpInterface op, unsigned side, mlir::Value batch, mlir::Value row, mlir::Value column);
-  /// Gives `tensor` (a reduction's or contraction's result) a value for all indices from here on; null takes it away.
+  mlir::Value factor(ir::ContractionOpInterface op, unsigned side, mlir::Value batch,
+                     mlir::Value row, mlir::Value column);
+  /// Gives `tensor` (a reduction's or contraction's result) a value for all indices from here on;
+  /// null takes it away.
   void define(mlir::Value tensor, mlir::Value value);
   /// Writes an element (or lanes of them) of `tensor` to the buffer of operand `operand`.
   void store(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at, mlir::Value value);
   /// Reads back an element of `tensor` from the buffer of operand `operand`.
-  mlir::Value loadElement(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at) { return load(operand, tensor, at); }
+  mlir::Value loadElement(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at) {
+    return load(operand, tensor, at);
+  }
   /// Plain access to the buffer of operand `operand`, in elements of `type` at a linear index.
   mlir::Value loadRaw(unsigned operand, mlir::Type type, mlir::Value linear);
   void storeRaw(unsigned operand, mlir::Value value, mlir::Value linear);
@@ -36,11 +44,14 @@ public:
   /// Runs `body` with vectors of `lanes` elements.
   void withLanes(int64_t lanes, llvm::function_ref<void()> body);
   /// A loop [from, to) by `step` that carries values; `body(i, carried)` returns the next ones.
-  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange carried,
-                                      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
-  void loop(mlir::Value from, mlir::Value to, int64_t step, llvm::function_ref<void(mlir::Value)> body);
+  llvm::SmallVector<mlir::Value>
+  loop(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange carried,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  void loop(mlir::Value from, mlir::Value to, int64_t step,
+            llvm::function_ref<void(mlir::Value)> body);
   /// Indices of dimension sizes `sizes` at row-major position `linear`.
-  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear, llvm::ArrayRef<mlir::AffineExpr> sizes);
+  llvm::SmallVector<mlir::Value> delinearize(mlir::Value linear,
+                                             llvm::ArrayRef<mlir::AffineExpr> sizes);
   mlir::Value sub(mlir::Value a, mlir::Value b);
   mlir::Value minimum(mlir::Value a, mlir::Value b);
   /// How many whole vectors of `lanes` fit in `count`.
@@ -57,7 +68,8 @@ public:
 
 private:
   mlir::Value load(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
-  std::pair<mlir::Value, mlir::Value> address(mlir::Value tensor, llvm::ArrayRef<ir::Index> at, int64_t &laneStride);
+  std::pair<mlir::Value, mlir::Value> address(mlir::Value tensor, llvm::ArrayRef<ir::Index> at,
+                                              int64_t &laneStride);
   mlir::Value fromStorage(mlir::Value stored, mlir::Type element);
   mlir::Value toStorage(mlir::Value value, mlir::Type element);
   bool visibleHere(mlir::Value value) const;

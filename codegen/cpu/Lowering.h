@@ -1,4 +1,5 @@
-// From kernels in structured dialects to machine code: MLIR's conversions, LLVM's optimiser and code generator.
+// From kernels in structured dialects to machine code: MLIR's conversions, LLVM's optimiser and
+// code generator.
 #pragma once
 
 #include "mlir/IR/BuiltinOps.h"
@@ -26,9 +27,10 @@ llvm::ArrayRef<Isa> allIsas();
 
 /// Lowers a module of kernels to the llvm dialect in place.
 llvm::LogicalResult lowerKernels(mlir::ModuleOp kernels);
-/// Machine code of a lowered module as a relocatable object file, its functions visible outside of what it is linked into only
-/// if `exported`. A failure has been reported on `kernels`.
-llvm::FailureOr<llvm::SmallVector<char, 0>> compileToObject(mlir::ModuleOp kernels, const Isa &isa, bool exported);
+/// Machine code of a lowered module as a relocatable object file, its functions visible outside of
+/// what it is linked into only if `exported`. A failure has been reported on `kernels`.
+llvm::FailureOr<llvm::SmallVector<char, 0>> compileToObject(mlir::ModuleOp kernels, const Isa &isa,
+                                                            bool exported);
 /// Machine code of an LLVM module, not optimised further.
 llvm::FailureOr<llvm::SmallVector<char, 0>> emitObject(llvm::Module &module, const Isa &isa);
 

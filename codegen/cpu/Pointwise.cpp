@@ -1,5 +1,5 @@
-// Pointwise groups: every output element on its own. The last dimension runs over vector lanes, the rest over rows; tasks are
-// runs of rows, or runs of elements of long rows.
+// Pointwise groups: every output element on its own. The last dimension runs over vector lanes, the
+// rest over rows; tasks are runs of rows, or runs of elements of long rows.
 #include "GroupCode.h"
 #include "KernelEmitter.h"
 
@@ -15,13 +15,36 @@ struct PointwiseEmitter {
   Operation *yield = group.getBody().front().getTerminator();
   Dims domain = dimsOf(yield->getOperand(0));
 
+  /// The index of an output, which differs from the domain in dimensions of size 1 at most.
+  SmallVector<Index> indexOf(Value output, ArrayRef<Index> at) {
+    SmallVector<Index> result;
+    size_t next = 0;
+    for (AffineExpr size : dimsOf(output)) {
+      while (!isOne(size) && isOne(domain[next]))
+        ++next;
+      result.push_back(isOne(size) ? k.at(0) : at[next++]);
+    }
+    return result;
+  }
+
+  /// Whether lanes may run along the domain's last dimension.
+  bool lanesPossibleFor(Value output) const {
+    Dims dims = dimsOf(output);
+    int64_t last = int64_t(dims.size()) - 1;
+    while (last >= 0 && isOne(dims[last]))
+      --last;
+    return lanesPossible(output, last);
+  }
+
   /// Computes all outputs at `at` before storing any: an output may share its buffer with an input.
   void point(ArrayRef<Index> at) {
     SmallVector<Value> values;
     for (Value output : yield->getOperands())
-      values.push_back(k.valueAt(output, at));
-    for (auto [i, value] : llvm::enumerate(values))
-      k.store(unsigned(group.getInputs().size() + i), yield->getOperand(i), at, value);
+      values.push_back(k.valueAt(output, indexOf(output, at)));
+    for (auto [i, value] : llvm::enumerate(values)) {
+      Value output = yield->getOperand(i);
+      k.store(unsigned(group.getInputs().size() + i), output, indexOf(output, at), value);
+    }
   }
 
   /// Elements [from, to) of one row.
@@ -36,7 +59,8 @@ struct PointwiseEmitter {
     Value vectorEnd = from;
     if (lanes > 1) {
       vectorEnd = k.add(from, k.mul(k.wholeLanes(k.sub(to, from), lanes), k.index(lanes)));
-      k.withLanes(lanes, [&] { k.loop(from, vectorEnd, lanes, [&](Value i) { point(indices(i, 1)); }); });
+      k.withLanes(lanes,
+                  [&] { k.loop(from, vectorEnd, lanes, [&](Value i) { point(indices(i, 1)); }); });
     }
     k.loop(vectorEnd, to, 1, [&](Value i) { point(indices(i, 0)); });
   }
@@ -50,14 +74,16 @@ GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const Ta
   PointwiseEmitter emitter{group, k};
   MLIRContext *context = group.getContext();
   GroupCode code;
-  GroupKernel kernel{name.str(), constantDim(1, context), 0, allOperands(group), unsigned(group.getOutputs().size())};
+  GroupKernel kernel{name.str(), constantDim(1, context), 0, allOperands(group),
+                     unsigned(group.getOutputs().size())};
   Dims domain = emitter.domain;
   if (domain.empty()) {
     k.loop(k.begin(), k.end(), 1, [&](Value) { emitter.point({}); });
   } else {
     AffineExpr length = domain.back();
     ArrayRef<AffineExpr> outer = ArrayRef<AffineExpr>(domain).drop_back();
-    bool vectorise = llvm::all_of(emitter.yield->getOperands(), [&](Value v) { return lanesPossible(v, int64_t(domain.size()) - 1); });
+    bool vectorise = llvm::all_of(emitter.yield->getOperands(),
+                                  [&](Value v) { return emitter.lanesPossibleFor(v); });
     int64_t lanes = vectorise ? lanesFor(length, target) : 1;
     int64_t grain = grainElements(group), rowElements = estimate({length});
     AffineExpr rows = product(outer, context);
@@ -77,7 +103,9 @@ GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const Ta
       kernel.tasks = simplify(rows.ceilDiv(rowsPerTask));
       Value first = k.mul(k.begin(), k.index(rowsPerTask));
       Value last = k.minimum(k.mul(k.end(), k.index(rowsPerTask)), k.dim(rows));
-      k.loop(first, last, 1, [&](Value row) { emitter.row(k.delinearize(row, outer), k.index(0), k.dim(length), lanes); });
+      k.loop(first, last, 1, [&](Value row) {
+        emitter.row(k.delinearize(row, outer), k.index(0), k.dim(length), lanes);
+      });
     }
   }
   k.finish();
