@@ -32,27 +32,40 @@ static double seconds() {
 }
 
 void registerDialects(DialectRegistry &registry) {
-  registry.insert<ir::SinterDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
-                  vector::VectorDialect, LLVM::LLVMDialect, ub::UBDialect>();
+  registry.insert<ir::SinterDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect,
+                  scf::SCFDialect, cf::ControlFlowDialect, vector::VectorDialect, LLVM::LLVMDialect,
+                  ub::UBDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
 
 std::string hostIsa() { return std::string(rt::bestIsa()); }
 
-/// Prints the IR after the passes that --dump-ir names.
-static void dumpAfter(PassManager &manager, const std::vector<std::string> &wanted) {
+/// Prints the IR after the passes that --dump-ir names. A name that no pass has is an error.
+static LogicalResult dumpAfter(PassManager &manager, const std::vector<std::string> &wanted,
+                               Location loc) {
   if (wanted.empty())
-    return;
+    return success();
+  std::string pipeline;
+  llvm::raw_string_ostream stream(pipeline);
+  manager.printAsTextualPipeline(stream);
+  for (StringRef item : wanted) {
+    item.consume_front("after:");
+    if (item != "all" && (!item.starts_with("sinter-") || !StringRef(pipeline).contains(item)))
+      return emitError(loc) << "--dump-ir: no pass '" << item << "' in " << pipeline;
+  }
   bool all = llvm::is_contained(wanted, "all");
   manager.getContext()->disableMultithreading();
-  manager.enableIRPrinting(
-      [](Pass *, Operation *) { return false; },
-      [wanted, all](Pass *pass, Operation *) {
-        StringRef name = pass->getArgument();
-        return all || llvm::any_of(wanted, [&](StringRef item) { return item == name || (item.consume_front("after:") && item == name); });
-      },
-      /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/false);
+  manager.enableIRPrinting([](Pass *, Operation *) { return false; },
+                           [wanted, all](Pass *pass, Operation *) {
+                             StringRef name = pass->getArgument();
+                             return all || llvm::any_of(wanted, [&](StringRef item) {
+                                      return item == name ||
+                                             (item.consume_front("after:") && item == name);
+                                    });
+                           },
+                           /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/false);
+  return success();
 }
 
 LogicalResult optimiseGraph(ModuleOp module, const CompileOptions &options, CompileStats &stats) {
@@ -62,18 +75,20 @@ LogicalResult optimiseGraph(ModuleOp module, const CompileOptions &options, Comp
   module.getContext()->loadAllAvailableDialects();
   PassManager manager(module.getContext());
   manager.enableVerifier(options.verifyEach);
-  dumpAfter(manager, options.dumpIr);
   passes::buildGraphPipeline(manager, {});
+  if (options.fuse)
+    manager.addNestedPass<func::FuncOp>(passes::createRecomputePass());
   passes::FusionPassOptions fusion;
   fusion.fuse = options.fuse;
   fusion.report = options.printFusion;
   manager.addNestedPass<func::FuncOp>(passes::createFusionPass(fusion));
-  if (failed(manager.run(module)))
+  if (failed(dumpAfter(manager, options.dumpIr, module.getLoc())) || failed(manager.run(module)))
     return failure();
   module.walk([&](Operation *op) {
     if (isa<ir::GroupOp>(op))
       ++stats.groups;
-    else if (isa_and_present<ir::SinterDialect>(op->getDialect()) && !isa<ir::YieldOp, ir::VariableOp>(op))
+    else if (isa_and_present<ir::SinterDialect>(op->getDialect()) &&
+             !isa<ir::YieldOp, ir::VariableOp>(op))
       ++stats.ops;
   });
   return success();
@@ -110,7 +125,9 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
       return failure();
     auto loaded = loadObject(*object, symbols);
     if (!loaded)
-      return module.emitError("kernels could not be loaded: ") << llvm::toString(loaded.takeError()), failure();
+      return module.emitError("kernels could not be loaded: ")
+                 << llvm::toString(loaded.takeError()),
+             failure();
     image.kernels = std::move(loaded->kernels);
     image.code = std::move(loaded->code);
   }

@@ -1,4 +1,5 @@
-// The state of a fusion in progress: which ops are joined, over which iteration space, and how each of them sits in it.
+// The state of a fusion in progress: which ops are joined, over which iteration space, and how each
+// of them sits in it.
 #pragma once
 
 #include "sinter/ir/Dialect.h"
@@ -22,9 +23,9 @@ enum class Place {
 
 struct Cluster {
   Kind kind = Kind::Pointwise;
-  ir::Dims domain;                     ///< iteration space (a reduction's: the input of its reductions)
-  llvm::SmallVector<int64_t> reduced;  ///< dimensions of `domain` that are reduced
-  bool sequential = false;             ///< something in it uses a finished reduction at domain indices
+  ir::Dims domain; ///< iteration space (a reduction's: the input of its reductions)
+  llvm::SmallVector<int64_t> reduced; ///< dimensions of `domain` that are reduced
+  bool sequential = false; ///< something in it uses a finished reduction at domain indices
   llvm::MapVector<mlir::Operation *, Place> ops;
 };
 
@@ -44,7 +45,6 @@ public:
   bool isOutput(mlir::Value value, const Cluster *cluster) const;
 
 private:
-  std::optional<std::string> whyNot(Cluster *producer, Cluster *consumer, Cluster &merged);
   bool pathBetween(Cluster *from, Cluster *to, bool skipDirect) const;
   void join(Cluster *producer, Cluster *consumer, Cluster merged);
   void refuse(Cluster *producer, Cluster *consumer, llvm::StringRef reason) const;
@@ -57,8 +57,13 @@ private:
 
 /// Ops that fusion may move into a group at all.
 bool isFusible(mlir::Operation *op);
-/// Ops so cheap that every consumer gets its own copy: fills, broadcasts, reshapes that only add or drop dimensions of size 1.
+/// Ops so cheap that every consumer gets its own copy: fills, broadcasts, reshapes that only add or
+/// drop dimensions of size 1.
 bool isFree(mlir::Operation *op);
+/// A reshape that only adds or drops dimensions of size 1.
+bool isUnitReshape(mlir::Operation *op);
+/// Elements, where known; a symbolic size counts as large.
+int64_t elements(llvm::ArrayRef<mlir::AffineExpr> dims);
 /// The dimensions that remain when those of size 1 are left out.
 ir::Dims withoutOnes(llvm::ArrayRef<mlir::AffineExpr> dims);
 /// Dimensions of `cluster` that its reductions keep, without those of size 1.

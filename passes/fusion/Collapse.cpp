@@ -1,7 +1,7 @@
-// Joins neighbouring dimensions of a group that all its ops treat alike, so that kernels loop over few, long dimensions:
-// an elementwise chain becomes one-dimensional, a softmax over the last dimension two-dimensional.
+// Joins neighbouring dimensions of a group that all its ops treat alike, so that kernels loop over
+// few, long dimensions: an elementwise chain becomes one-dimensional, a softmax over the last
+// dimension two-dimensional.
 #include "Clusters.h"
-
 
 using namespace mlir;
 using namespace sinter::ir;
@@ -21,7 +21,8 @@ struct Collapsing {
       joined[0] = false;
   }
 
-  /// `uses` says how an op treats each dimension; differing neighbours stay apart, sizes of 1 join anything.
+  /// `uses` says how an op treats each dimension; differing neighbours stay apart, sizes of 1 join
+  /// anything.
   void constrain(ArrayRef<Use> uses) {
     std::optional<Use> last;
     for (size_t i = 0; i < uses.size(); ++i) {
@@ -33,7 +34,8 @@ struct Collapsing {
     }
   }
 
-  /// Sizes of a tensor whose dimensions align with the domain's at the right (missing ones count as 1).
+  /// Sizes of a tensor whose dimensions align with the domain's at the right (missing ones count as
+  /// 1).
   Dims collapse(ArrayRef<AffineExpr> dims, MLIRContext *context) const {
     Dims result;
     for (size_t i = 0, missing = domain.size() - dims.size(); i < domain.size(); ++i) {
@@ -47,7 +49,20 @@ struct Collapsing {
   }
 };
 
-/// The common space of all ops, if every op is elementwise, a fill, a broadcast or a reduction with kept dimensions.
+/// A reshape that only adds or drops dimensions of size 1 in front.
+bool dropsLeadingOnes(Operation &op) {
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  if (!reshape)
+    return false;
+  auto inner = [](Value value) {
+    Dims dims = dimsOf(value);
+    return Dims(ArrayRef<AffineExpr>(dims).drop_while(isOne));
+  };
+  return inner(reshape.getX()) == inner(reshape.getY());
+}
+
+/// The common space of all ops, if every op is elementwise, a fill, a broadcast or a reduction with
+/// kept dimensions.
 std::optional<Collapsing> analyse(GroupOp group) {
   Block &body = group.getBody().front();
   Dims domain;
@@ -66,6 +81,8 @@ std::optional<Collapsing> analyse(GroupOp group) {
     llvm::append_range(values, op.getResults());
     for (Value value : values) {
       Dims dims = dimsOf(value);
+      if (dims.size() > domain.size()) // an index map, from a larger tensor
+        return std::nullopt;
       SmallVector<Use> uses(domain.size() - dims.size(), Use::Broadcast);
       for (auto [i, dim] : llvm::enumerate(dims)) {
         AffineExpr full = domain[domain.size() - dims.size() + i];
@@ -86,7 +103,7 @@ std::optional<Collapsing> analyse(GroupOp group) {
       continue;
     }
     auto element = dyn_cast<ElementOpInterface>(op);
-    if (!isa<ExpandOp>(op) && !(element && element.isPointwise()))
+    if (!isa<ExpandOp>(op) && !dropsLeadingOnes(op) && !(element && element.isPointwise()))
       return std::nullopt;
   }
   return collapsing;
@@ -94,7 +111,8 @@ std::optional<Collapsing> analyse(GroupOp group) {
 
 } // namespace
 
-/// Rewrites reductions to keep their dimensions and reshapes that only move sizes of 1, so that ops align at the right.
+/// Rewrites reductions to keep their dimensions and reshapes that only move sizes of 1, so that ops
+/// align at the right.
 static void normalise(GroupOp group) {
   for (Operation &op : llvm::make_early_inc_range(group.getBody().front().without_terminator())) {
     auto reduction = dyn_cast<ReductionOpInterface>(op);
@@ -121,7 +139,7 @@ static void sinkReshapes(GroupOp group) {
   builder.setInsertionPointAfter(group);
   for (auto [operand, result] : llvm::zip(yield->getOpOperands(), group.getResults())) {
     auto reshape = operand.get().getDefiningOp<ReshapeOp>();
-    if (!reshape)
+    if (!reshape || !isUnitReshape(reshape))
       continue;
     Type plain = result.getType();
     operand.set(reshape.getX());
@@ -131,26 +149,45 @@ static void sinkReshapes(GroupOp group) {
   }
 }
 
-void collapseGroup(GroupOp group) {
-  normalise(group);
-  sinkReshapes(group);
-  Block &body = group.getBody().front();
-  // Reshapes between a reduction's kept form and its plain one disappear where the consumer broadcasts them back.
+/// expand(reshape(reduce keepdim)) that lands on the reduction's own dimensions reads the kept form
+/// directly.
+static void readKeptForms(Block &body) {
   for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
     auto expand = dyn_cast<ExpandOp>(op);
     if (!expand)
       continue;
-    // expand(reshape(reduce keepdim)) that lands on the reduction's own dimensions reads the kept form directly.
     Value source = expand.getX();
     while (auto reshape = source.getDefiningOp<ReshapeOp>())
       source = reshape.getX();
     auto reduction = source.getDefiningOp<ReductionOpInterface>();
-    if (reduction && dimsOf(reduction->getOperand(0)) == dimsOf(expand.getY()) && source != expand.getX())
+    if (reduction && dimsOf(reduction->getOperand(0)) == dimsOf(expand.getY()) &&
+        source != expand.getX())
       expand.getXMutable().assign(source);
   }
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
     if (op.use_empty() && !isa<YieldOp>(op))
       op.erase();
+}
+
+/// The dimensions a reduction reduces, once those that `position` numbers alike are one.
+static SmallVector<int64_t> collapsedDims(ReductionOpInterface reduction, const Dims &domain,
+                                          ArrayRef<int64_t> position) {
+  SmallVector<int64_t> dims, ones;
+  size_t missing = domain.size() - dimsOf(reduction->getResult(0)).size();
+  for (int64_t dim : reduction.reducedDims())
+    (isOne(domain[missing + dim]) ? ones : dims).push_back(position[missing + dim]);
+  if (dims.empty()) // only sizes of 1: any one of them
+    dims = ones;
+  llvm::sort(dims);
+  dims.erase(llvm::unique(dims), dims.end());
+  return dims;
+}
+
+void collapseGroup(GroupOp group) {
+  normalise(group);
+  sinkReshapes(group);
+  Block &body = group.getBody().front();
+  readKeptForms(body);
   auto collapsing = analyse(group);
   if (!collapsing || !llvm::is_contained(collapsing->joined, true))
     return;
@@ -168,20 +205,15 @@ void collapseGroup(GroupOp group) {
   SmallVector<int64_t> position; // collapsed number of each old dimension
   for (bool join : collapsing->joined)
     position.push_back(position.empty() ? 0 : position.back() + (join ? 0 : 1));
-  for (Operation &op : body.without_terminator()) {
-    if (auto reduction = dyn_cast<ReductionOpInterface>(op)) {
-      SmallVector<int64_t> dims;
-      size_t missing = collapsing->domain.size() - dimsOf(reduction->getResult(0)).size();
-      for (int64_t dim : reduction.reducedDims())
-        if (!isOne(collapsing->domain[missing + dim]) && (dims.empty() || dims.back() != position[missing + dim]))
-          dims.push_back(position[missing + dim]);
-      if (dims.empty()) // only sizes of 1: any one of them
-        for (int64_t dim : reduction.reducedDims())
-          dims.push_back(position[missing + dim]);
-      llvm::sort(dims);
-      dims.erase(llvm::unique(dims), dims.end());
-      op.setAttr("dims", builder.getDenseI64ArrayAttr(dims));
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
+    if (isa<ReshapeOp>(op)) { // both sides collapse to the same
+      op.getResult(0).replaceAllUsesWith(op.getOperand(0));
+      op.erase();
+      continue;
     }
+    if (auto reduction = dyn_cast<ReductionOpInterface>(op))
+      op.setAttr("dims", builder.getDenseI64ArrayAttr(
+                             collapsedDims(reduction, collapsing->domain, position)));
     op.getResult(0).setType(collapsed(op.getResult(0)));
   }
   builder.setInsertionPointAfter(group);

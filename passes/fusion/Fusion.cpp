@@ -1,7 +1,9 @@
-// sinter-fusion: joins ops into groups, each of which becomes one kernel (or one library call with its epilogue).
+// sinter-fusion: joins ops into groups, each of which becomes one kernel (or one library call with
+// its epilogue).
 //
-// Cheap ops are first copied to each of their consumers. Contractions then take their epilogues; every other op, from the last
-// to the first, tries to pull its producers in; at last clusters that read the same data over the same space are joined.
+// Cheap ops are first copied to each of their consumers. Contractions then take their epilogues;
+// every other op, from the last to the first, tries to pull its producers in; at last clusters that
+// read the same data over the same space are joined.
 #include "Clusters.h"
 
 #include "sinter/passes/Passes.h"
@@ -9,6 +11,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
+
+#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace sinter::ir;
@@ -70,7 +74,7 @@ private:
     }
   }
 
-  /// Two clusters that share an input as large as their space read it once together.
+  /// Two clusters over one space that share an input at least as large read it once together.
   void mergeSiblings(Block &block, Clusters &clusters) {
     auto tryUsers = [&](Value value) {
       SmallVector<Operation *> users;
@@ -80,7 +84,7 @@ private:
       for (size_t i = 0; i < users.size(); ++i)
         for (size_t j = i + 1; j < users.size(); ++j) {
           Cluster *a = clusters.of(users[i]), *b = clusters.of(users[j]);
-          if (a != b && withoutOnes(dimsOf(value)) == withoutOnes(a->domain))
+          if (a != b && elements(dimsOf(value)) >= elements(a->domain))
             clusters.tryMergeSiblings(a, b);
         }
     };
@@ -92,7 +96,8 @@ private:
   }
 
   void makeGroups(Block &block, Clusters &clusters) {
-    // Groups are placed in dependency order before the terminator, together with the ops between them.
+    // Groups are placed in dependency order before the terminator, together with the ops between
+    // them.
     SmallVector<Cluster *> order = clusters.topological();
     Operation *terminator = block.getTerminator();
     DenseSet<Operation *> placed;
@@ -123,7 +128,31 @@ private:
         op->erase();
   }
 
+  /// A reshape of what the cluster takes from outside stays outside for its users there: it moves
+  /// nothing, and a kernel would copy.
+  static void keepReshapesOutside(Cluster &cluster, Clusters &clusters, OpBuilder &builder) {
+    for (auto &[op, place] : cluster.ops) {
+      if (!isa<ReshapeOp>(op) || !clusters.isOutput(op->getResult(0), &cluster))
+        continue;
+      Operation *from = op->getOperand(0).getDefiningOp();
+      if (from && clusters.of(from) == &cluster)
+        continue;
+      Operation *outside = builder.clone(*op);
+      op->replaceUsesWithIf(
+          outside, [&](OpOperand &use) { return clusters.of(use.getOwner()) != &cluster; });
+    }
+  }
+
+  static void describe(const Cluster &cluster, Location loc) {
+    llvm::errs() << "fusion: " << name(cluster.kind) << " group (" << sourceOf(loc) << "):";
+    for (auto &[op, place] : cluster.ops)
+      llvm::errs() << ' ' << op->getName().stripDialect();
+    llvm::errs() << '\n';
+  }
+
   void makeGroup(Cluster &cluster, Clusters &clusters, Operation *before) {
+    OpBuilder builder(before);
+    keepReshapesOutside(cluster, clusters, builder);
     SetVector<Value> inputs, outputs;
     for (auto &[op, place] : cluster.ops) {
       for (Value operand : op->getOperands())
@@ -133,7 +162,8 @@ private:
         if (clusters.isOutput(result, &cluster))
           outputs.insert(result);
     }
-    OpBuilder builder(before);
+    if (outputs.empty())
+      return;
     SmallVector<Location> locs;
     for (auto &[op, place] : cluster.ops)
       locs.push_back(op->getLoc());
@@ -146,6 +176,8 @@ private:
     for (Value output : outputs)
       types.push_back(output.getType());
     auto group = GroupOp::create(builder, loc, types, inputs.getArrayRef(), name(cluster.kind));
+    if (report)
+      describe(cluster, loc);
     Block *body = builder.createBlock(&group.getBody());
     IRMapping mapping;
     for (Value input : inputs)
@@ -157,7 +189,8 @@ private:
       yielded.push_back(mapping.lookup(output));
     YieldOp::create(builder, loc, yielded);
     for (auto [output, result] : llvm::zip(outputs.takeVector(), group.getResults()))
-      output.replaceUsesWithIf(result, [&](OpOperand &use) { return clusters.of(use.getOwner()) != &cluster; });
+      output.replaceUsesWithIf(
+          result, [&](OpOperand &use) { return clusters.of(use.getOwner()) != &cluster; });
     if (collapse && cluster.kind != Kind::Contraction && cluster.kind != Kind::Scatter)
       collapseGroup(group);
   }

@@ -1,4 +1,5 @@
-// Passes over the sinter dialect, one create function each (see Passes.td), and their registration for sinter-opt.
+// Passes over the sinter dialect, one create function each (see Passes.td), and their registration
+// for sinter-opt.
 #pragma once
 
 #include "sinter/ir/Dialect.h"

@@ -45,6 +45,18 @@ def LayoutPass : Pass<"sinter-layout", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sinter::ir::SinterDialect"];
 }
 
+def RecomputePass : Pass<"sinter-recompute", "::mlir::func::FuncOp"> {
+  let summary = "Computes cheap values again in the backward pass instead of keeping them";
+  let description = [{
+    Masks, activations and normalised values are a few instructions away from values that are kept anyway. Keeping them too
+    costs a write, a read and their memory between forward and backward; computing them again inside the kernel that uses
+    them costs next to nothing. Runs after the last simplification, which would undo it, and before fusion, which makes it
+    pay.
+  }];
+  let statistics = [Statistic<"numRepeated", "repeated", "Late uses that got their own copy">];
+  let dependentDialects = ["::sinter::ir::SinterDialect"];
+}
+
 def FusionPass : Pass<"sinter-fusion", "::mlir::func::FuncOp"> {
   let summary = "Joins ops into groups that become one kernel each";
   let description = [{
@@ -54,7 +66,7 @@ def FusionPass : Pass<"sinter-fusion", "::mlir::func::FuncOp"> {
   let options = [
     Option<"fuse", "fuse", "bool", "true", "Join ops; false makes a group of each op">,
     Option<"collapse", "collapse", "bool", "true", "Join dimensions that a group treats alike">,
-    Option<"report", "report", "bool", "false", "Print every refusal to fuse, with its reason">,
+    Option<"report", "report", "bool", "false", "Print every group and every refusal to fuse, with its reason">,
   ];
   let dependentDialects = ["::sinter::ir::SinterDialect"];
 }
