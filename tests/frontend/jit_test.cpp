@@ -1,0 +1,142 @@
+// The DSL on compiled code: eager operations, random numbers, probes, the numerics check,
+// checkpoints, and the session's life time. What operations mean is ops_test's; here they must work
+// through the compiler.
+#include "sinter/sinter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <unistd.h>
+
+namespace sn = sinter;
+using sn::Array;
+using sn::Tensor;
+
+namespace {
+
+sn::Options quiet(uint64_t seed = 0) {
+  sn::Options options;
+  options.seed = seed;
+  options.verbose = false;
+  return options;
+}
+
+template <class T> struct Batch {
+  T x, y;
+};
+
+struct Net : sn::Module<Net> {
+  using Module::Module;
+  sn::Linear first{{this, "first"}, 4, 16};
+  sn::Dropout drop{{this, "drop"}, 0.25};
+  sn::Linear second{{this, "second"}, 16, 3};
+  Tensor forward(Tensor x) { return second(drop(gelu(first(x)))); }
+};
+
+Batch<Array> batch() {
+  Batch<Array> b{Array::empty(sn::f32, {6, 4}), Array::empty(sn::i64, {6})};
+  for (int64_t i = 0; i < 24; ++i)
+    b.x.data<float>()[i] = std::sin(float(i));
+  for (int64_t i = 0; i < 6; ++i)
+    b.y.data<int64_t>()[i] = i % 3;
+  return b;
+}
+
+std::string messageOf(const std::function<void()> &body) {
+  try {
+    body();
+  } catch (const sn::Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Compiled, EagerOperationsRunAtOnce) {
+  sn::Session session{quiet()};
+  Tensor x = Array::of<float>({1, 2, 3, 4}, {2, 2});
+  EXPECT_EQ(matmul(x, x).array().str(), Array::of<float>({7, 10, 15, 22}, {2, 2}).str());
+  EXPECT_EQ(sum(x > 2).item<int64_t>(), 2);
+  sn::Conv2d conv{{session, "conv"}, {.in = 3, .out = 4, .kernel = 3, .padding = 1}};
+  EXPECT_EQ(conv(sn::ones({1, 3, 8, 8})).type(), "f32[1, 4, 8, 8]");
+  sn::BatchNorm2d norm{{session, "norm"}, 2};
+  norm(sn::ones({4, 2, 3, 3}));
+  EXPECT_NEAR(norm.running_mean.value().floatAt(0), 0.1, 1e-6);
+}
+
+TEST(Compiled, RunsContinueFromACheckpointBitByBit) {
+  std::string directory = ::testing::TempDir() + "jit_checkpoints_" + std::to_string(::getpid());
+  auto train = [&](bool resume) {
+    sn::Session session{quiet(resume ? 8 : 3)};
+    Net net{session};
+    sn::AdamW optimizer{net.parameters()};
+    auto step = sn::jit(session, [&](Batch<Tensor> b) {
+      Tensor loss = cross_entropy(net(b.x), b.y);
+      optimizer.minimize(loss);
+      return loss;
+    });
+    sn::data::Checkpoints checkpoints{session, directory};
+    int64_t first = resume ? checkpoints.resume() : 0;
+    if (resume) {
+      EXPECT_EQ(checkpoints.text("note"), "half way");
+    }
+    std::vector<float> losses;
+    for (int64_t i = first; i < 8; ++i) {
+      if (i == 4 && !resume)
+        checkpoints.save(i, nullptr, {{"note", "half way"}});
+      losses.push_back(step(batch()).item<float>());
+    }
+    checkpoints.wait();
+    return losses;
+  };
+  std::vector<float> whole = train(false), rest = train(true);
+  EXPECT_LT(whole.back(), whole.front());
+  EXPECT_EQ(rest, std::vector<float>(whole.begin() + 4, whole.end()));
+}
+
+TEST(Compiled, ProbesAndNumericsNameTheLine) {
+  sn::Options options = quiet();
+  options.checkNumerics = true;
+  sn::Session session{options};
+  std::string seen;
+  session.onProbe([&](std::string_view label, const Array &value) {
+    seen = std::string(label) + " " + value.str();
+  });
+  unsigned line = 0;
+  auto f = sn::jit(session, [&](Tensor x) {
+    line = __LINE__ + 1;
+    return log(probe(x, "input"));
+  });
+  f(Array::of<float>({1, 2}));
+  EXPECT_EQ(seen, "input [1. 2.]");
+  std::string message = messageOf([&] { f(Array::of<float>({1, -2})); });
+  EXPECT_NE(message.find("NaN at [1]"), message.npos) << message;
+  EXPECT_NE(message.find("jit_test.cpp:" + std::to_string(line)), message.npos) << message;
+}
+
+TEST(Compiled, EpochsFillTheStruct) {
+  sn::Session session{quiet()};
+  Array images = Array::zeros(sn::u8, {10, 2}), labels = Array::zeros(sn::i64, {10});
+  auto loader = sn::data::arrays(images, labels).shuffle(1).batch(4, {.dropLast = true}).prefetch();
+  int64_t batches = 0;
+  for (const Batch<Array> &b : sn::data::epoch<Batch>(loader)) {
+    EXPECT_EQ(b.x.type(), "u8[4, 2]");
+    EXPECT_EQ(b.y.type(), "i64[4]");
+    ++batches;
+  }
+  EXPECT_EQ(batches, 2);
+}
+
+TEST(Compiled, ResultsOutliveTheSession) {
+  Array result;
+  Tensor tensor;
+  {
+    sn::Session session{quiet()};
+    auto f = sn::jit(session, [](Tensor x) { return x + 1; });
+    result = f(Array::of<float>({1}));
+    tensor = relu(sn::ones({2}));
+  }
+  EXPECT_EQ(result.item<float>(), 2);
+  EXPECT_EQ(tensor.array().str(), "[1. 1.]");
+}
+
+} // namespace
