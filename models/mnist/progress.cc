@@ -22,7 +22,8 @@ void Progress::update(int64_t step, double loss, double accuracy, double waitSha
   constexpr int64_t kWidth = 24;
   for (int64_t i = 0; i < kWidth; ++i)
     bar += i * steps < step * kWidth ? '#' : '.';
-  std::printf("%s%s [%s] %lld/%lld  loss %.4f  accuracy %.2f %%  %.0f samples/s  %02d:%02d left  data wait %.0f %%%s",
+  std::printf("%s%s [%s] %lld/%lld  loss %.4f  accuracy %.2f %%  %.0f samples/s  %02d:%02d left  "
+              "data wait %.0f %%%s",
               terminal ? "\r" : "", label.c_str(), bar.c_str(), static_cast<long long>(step),
               static_cast<long long>(steps), loss, 100 * accuracy, double(step * batch) / elapsed,
               int(left) / 60, int(left) % 60, 100 * waitShare, terminal ? "\033[K" : "\n");

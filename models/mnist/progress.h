@@ -1,4 +1,5 @@
-// Progress of an epoch: a bar that redraws itself on a terminal, a plain line now and then elsewhere.
+// Progress of an epoch: a bar that redraws itself on a terminal, a plain line now and then
+// elsewhere.
 #pragma once
 
 #include <chrono>
