@@ -171,7 +171,7 @@ Status sinter_instance::setVariable(int32_t index, const sinter_tensor &value) {
       (!got.data && variable.value.elements() > 0))
     return makeError(Code::InvalidArgument, "variable '", variable.name, "' is ",
                      variable.value.type(), ", got ", formatType(got.dtype, got.dims),
-                     got.data ? "" : " without data (null pointer)");
+                     got.data ? "" : " without data (null pointer)", "; pass a value of its type");
   return assign(variable, got.data);
 }
 

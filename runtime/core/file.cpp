@@ -14,7 +14,7 @@ namespace sinter::rt {
 
 static constexpr size_t kBufferBytes = 256 << 10;
 
-static std::string_view remedy(int error) {
+static std::string_view remedy(std::string_view action, int error) {
   switch (error) {
   case ENOSPC:
   case EDQUOT:
@@ -27,7 +27,8 @@ static std::string_view remedy(int error) {
   case EROFS:
     return "choose a directory on a file system that is not mounted read-only";
   case ENOENT:
-    return "check the spelling; directories are not created for you";
+    return action == "read" ? "check the spelling"
+                            : "check the spelling; directories are not created for you";
   case ENOTDIR:
     return "a part of the path is a file, not a directory";
   case EISDIR:
@@ -51,7 +52,7 @@ static std::string_view remedy(int error) {
 Status ioError(std::string_view action, std::string_view path, int error) {
   std::string text = "cannot ";
   text.append(action).append(" ").append(path).append(": ");
-  text.append(std::generic_category().message(error)).append("; ").append(remedy(error));
+  text.append(std::generic_category().message(error)).append("; ").append(remedy(action, error));
   return Status(error == ENOENT ? Code::NotFound : Code::Io, std::move(text));
 }
 

@@ -72,7 +72,8 @@ Status Signature::countError(std::string_view what, std::span<const Port> ports,
   for (const Port &port : ports)
     list += (list.empty() ? " (" : ", ") + port.name + " " + formatPort(program, port);
   return makeError(Code::InvalidArgument, "entry '", entry.name, "' has ", ports.size(), " ", what,
-                   ports.size() == 1 ? "" : "s", list, ports.empty() ? "" : ")", ", got ", got);
+                   ports.size() == 1 ? "" : "s", list, ports.empty() ? "" : ")", ", got ", got,
+                   "; pass one array for each, in this order");
 }
 
 template <class... Parts>
@@ -124,15 +125,18 @@ Status Signature::bind(std::span<const Argument> inputs, bool needData,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Argument &got = inputs[i];
     const Port &port = entry.inputs[i];
-    if (got.dtype != port.dtype || got.dims.size() != port.dims.size())
-      return portError("input", port, got);
+    if (got.dtype != port.dtype)
+      return portError("input", port, got, "; convert it to ", name(port.dtype));
+    if (got.dims.size() != port.dims.size())
+      return portError("input", port, got, "; give it ", port.dims.size(), " dimensions");
     for (size_t axis = 0; axis < got.dims.size(); ++axis)
       if (Status status = bindDim(i, axis, got.dims[axis], symbols); !status.ok())
         return portError("input", port, got, status.message());
     if (!needData)
       continue;
     if (!got.data && elementCount(got.dims) != 0)
-      return portError("input", port, got, " without data (null pointer)");
+      return portError("input", port, got,
+                       " without data (null pointer); point data at its elements");
     if (reinterpret_cast<uintptr_t>(got.data) % byteSize(port.dtype) != 0)
       return portError("input", port, got, " at an address that is not a multiple of its ",
                        byteSize(port.dtype), "-byte element; copy it to aligned memory");
@@ -152,7 +156,8 @@ Status Signature::checkOutputs(std::span<const Argument> outputs,
       return portError("output", port, got, "; for these inputs it is ",
                        formatType(port.dtype, expected[i]));
     if (!got.data && elementCount(expected[i]) != 0)
-      return portError("output", port, got, " without data (null pointer)");
+      return portError("output", port, got,
+                       " without data (null pointer); point data at its elements");
     if (reinterpret_cast<uintptr_t>(got.data) % byteSize(port.dtype) != 0)
       return portError("output", port, got, " at an address that is not a multiple of its ",
                        byteSize(port.dtype), "-byte element; use aligned memory");

@@ -15,7 +15,7 @@ template <class Enum> bool known(Enum value, Enum last) {
 }
 
 template <class... Parts> Status malformed(const Parts &...parts) {
-  return makeError(Code::Corrupt, "malformed program: ", parts...);
+  return makeError(Code::Corrupt, "malformed program: ", parts..., "; compile the model again");
 }
 
 bool allExprs(const std::vector<Index> &indices, const Program &program) {

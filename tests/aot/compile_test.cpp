@@ -114,9 +114,10 @@ TEST(Compile, ObjectFilesAndArchivesLinkIntoAProgram) {
                               {"--header", header, "--vendor=none", "--isa=x86-64-v3",
                                "--weights=embed", "--weights-file", DIGITS_WEIGHTS});
     ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
-    Outcome ran = linkAndRun(folder, header, "digits",
-                             {output, "-L" RUNTIME_FOLDER, "-lsinter_core", "-lsinter_no_vendor",
-                              "-lsinter_core", "-lsinter_io", "-lsinter_base", "-pthread"});
+    Outcome ran =
+        linkAndRun(folder, header, "digits",
+                   {output, "-L" RUNTIME_FOLDER, "-lsinter_artifact", "-lsinter_no_vendor",
+                    "-lsinter_core", "-lsinter_io", "-lsinter_base", "-pthread"});
     EXPECT_EQ(ran.exitCode, 0) << ran.output;
     expectOutput(ran, {"with probability", "all together 1.000"});
     std::string symbols = run({"nm", output}).output;
@@ -154,8 +155,10 @@ TEST(Compile, BrokenPackagesNameTheLine) {
   Outcome outcome = compile(package, folder.file("lib.so"));
   EXPECT_EQ(outcome.exitCode, 1);
   expectOutput(outcome, {"broken.mlir is no package", "broken.mlir:2"});
-  std::ofstream(package) << readText(SCALE_PACKAGE).substr(0, 40);
-  EXPECT_EQ(compile(package, folder.file("lib.so")).exitCode, 1);
+  std::ofstream(package) << readText(SCALE_PACKAGE).substr(0, 200);
+  expectRefused(compile(package, folder.file("lib.so")), 1, {"broken.mlir is no package"});
+  std::ofstream(package) << "// nothing\n";
+  expectRefused(compile(package, folder.file("lib.so")), 1, {"holds no function", "Package::add"});
   EXPECT_EQ(folder.names(), std::vector<std::string>{"broken.mlir"});
 }
 

@@ -2,10 +2,16 @@
 // and how to mend it. The line numbers in the messages are those of this file, so the expectations
 // compute them.
 #include "Interpreted.h"
+#include "file_size_limit.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 
 namespace sn = sinter;
 using sn::Array;
@@ -13,14 +19,16 @@ using sn::Tensor;
 
 namespace {
 
-/// What `body` throws, "" if nothing.
+/// What `body` throws, one line; "" if nothing.
 template <class F> std::string messageOf(F &&body) {
+  std::string message;
   try {
     body();
   } catch (const sn::Error &error) {
-    return error.what();
+    message = error.what();
   }
-  return "";
+  EXPECT_EQ(message.find('\n'), message.npos) << message;
+  return message;
 }
 
 std::string here(unsigned line) { return "misuse_test.cpp:" + std::to_string(line); }
@@ -65,13 +73,20 @@ TEST_F(Misuse, MatmulShapes) {
   EXPECT_HAS(message,
              here(line + 1) + ": matmul: inner dimensions differ: [64, 6272] x [6262, 10]");
   EXPECT_HAS(message, "left made at " + here(line));
+  EXPECT_HAS(message, "right made at " + here(line));
 }
 
 TEST_F(Misuse, BroadcastShapes) {
   const unsigned line = __LINE__ + 1;
-  auto f = sn::jit(session, [&](Tensor x, Tensor y) { return x + y; });
+  auto f = sn::jit(session, [&](Tensor x, Tensor y) {
+    Tensor twice = x * 2;
+    Tensor half = y / 2;
+    return twice + half;
+  });
   std::string message = messageOf([&] { f(zeros({2, 3}), zeros({4, 3})); });
-  EXPECT_HAS(message, here(line) + ": add: shapes do not broadcast: f32[2, 3] and f32[4, 3]");
+  EXPECT_HAS(message, here(line + 3) + ": add: shapes do not broadcast: f32[2, 3] and f32[4, 3]");
+  EXPECT_HAS(message, "left made at " + here(line + 1));
+  EXPECT_HAS(message, "right made at " + here(line + 2));
 }
 
 TEST_F(Misuse, OtherShapes) {
@@ -89,8 +104,13 @@ TEST_F(Misuse, OtherShapes) {
 }
 
 TEST_F(Misuse, ElementTypes) {
-  EXPECT_HAS(messageOf([&] { cast(zeros({2}), sn::f16) + cast(zeros({2}), sn::bf16); }),
-             "f16 and bf16 meet only by an explicit cast: f16[2] and bf16[2]");
+  const unsigned line = __LINE__ + 1;
+  Tensor half = cast(zeros({2}), sn::f16);
+  Tensor brain = cast(zeros({2}), sn::bf16);
+  std::string message = messageOf([&] { half + brain; });
+  EXPECT_HAS(message, here(line + 2) + ": add: f16 and bf16 meet only by an explicit cast");
+  EXPECT_HAS(message, ": f16[2] and bf16[2]; left made at " + here(line));
+  EXPECT_HAS(message, "right made at " + here(line + 1));
   EXPECT_HAS(messageOf([&] { sn::cross_entropy(zeros({8, 10}), zeros({8})); }),
              "the labels are f32[8], not class numbers");
   EXPECT_HAS(messageOf([&] { sn::embedding(zeros({8, 10}), zeros({8})); }),
@@ -218,6 +238,125 @@ TEST_F(Misuse, WeightsThatDoNotFitAreListedTogether) {
   EXPECT_EQ(net.load(path, {.strict = false}).wrongDtype.size(), 1u);
   EXPECT_HAS(messageOf([&] { net.load("/nowhere/x.safetensors"); }), "/nowhere/x.safetensors");
   EXPECT_HAS(messageOf([&] { net.save("/nowhere/x.safetensors"); }), "/nowhere/x.safetensors");
+}
+
+/// A folder for one test, removed with all it holds.
+struct Folder {
+  Folder() {
+    std::string pattern = ::testing::TempDir() + "misuse-XXXXXX";
+    path = ::mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string file(const std::string &name) const { return path / name; }
+  std::set<std::string> names() const {
+    std::set<std::string> found;
+    for (const auto &entry : std::filesystem::directory_iterator(path))
+      found.insert(entry.path().filename());
+    return found;
+  }
+  std::filesystem::path path;
+};
+
+std::string readText(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void writeText(const std::string &path, const std::string &text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+TEST_F(Misuse, DamagedWeightsNameTheByteAndChangeNothing) {
+  Folder folder;
+  std::string path = folder.file("net.safetensors"), offset = path + ": byte ";
+  Net net{session};
+  net.save(path);
+  Array before = net.head.weight.value();
+  Array bias = Array::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  net.head.bias->set(bias);
+  std::string whole = readText(path), header = whole;
+  header[20] = '\xff';
+  for (const std::string &damaged : {whole.substr(0, whole.size() - 1), whole.substr(0, 100),
+                                     whole.substr(0, 3), std::string(), whole + "x", header}) {
+    writeText(path, damaged);
+    std::string message = messageOf([&] { net.load(path); });
+    EXPECT_EQ(message.find(here(__LINE__ - 1) + ": " + offset), 0u) << message;
+    EXPECT_HAS(message, "; the file is damaged or ");
+    EXPECT_HAS(messageOf([&] { sn::load_safetensors(path); }), offset);
+  }
+  EXPECT_TRUE(identical(before, net.head.weight.value()));
+  EXPECT_TRUE(identical(bias, net.head.bias->value()));
+}
+
+TEST_F(Misuse, DamagedArraysNameTheByte) {
+  Folder folder;
+  std::string npy = folder.file("x.npy");
+  sn::save_npy(npy, zeros({3, 5}));
+  std::string whole = readText(npy);
+  for (size_t size : {size_t(0), size_t(9), size_t(60), whole.size() - 1}) {
+    writeText(npy, whole.substr(0, size));
+    EXPECT_HAS(messageOf([&] { sn::load_npy(npy); }), npy + ": byte ");
+  }
+  writeText(npy, "no array at all");
+  EXPECT_HAS(messageOf([&] { sn::load_npy(npy); }),
+             "this is no .npy file; save it with numpy.save");
+  EXPECT_HAS(messageOf([&] { sn::load_npy("/nowhere/x.npy"); }), "cannot read /nowhere/x.npy");
+
+  std::string images("\0\0\10\3\0\0\0\2\0\0\0\34\0\0\0\34", 16), labels("\0\0\10\1\0\0\0\2", 8);
+  for (std::string part : {"train", "t10k"}) {
+    writeText(folder.file(part + "-images-idx3-ubyte"), images + std::string(2 * 784, 'x'));
+    writeText(folder.file(part + "-labels-idx1-ubyte"), labels + "\1\2");
+  }
+  EXPECT_EQ(messageOf([&] { sn::data::mnist(folder.path); }), "");
+  std::string idx = folder.file("train-images-idx3-ubyte");
+  for (size_t size : {0, 3, 10, 100}) {
+    writeText(idx, (images + std::string(784, 'x')).substr(0, size));
+    std::string message = messageOf([&] { sn::data::mnist(folder.path); });
+    EXPECT_EQ(message.find(here(__LINE__ - 1) + ": " + idx + ": byte "), 0u) << message;
+    EXPECT_HAS(message, "fetch or copy the file again");
+  }
+}
+
+TEST_F(Misuse, AFullDiskKeepsTheOldFiles) {
+  Folder folder;
+  Net net{session};
+  sn::Package package{session};
+  package.add("f", [&](Tensor x) { return net(x); }, {{"x", sn::f32, {1, 6262}}});
+  std::map<std::string, std::function<void(const std::string &)>> writers = {
+      {"net.safetensors", [&](const std::string &path) { net.save(path); }},
+      {"x.npy", [&](const std::string &path) { sn::save_npy(path, zeros({100000})); }},
+      {"x.safetensors",
+       [&](const std::string &path) { sn::save_safetensors(path, {{"x", zeros({100000})}}); }},
+      {"package.mlirbc", [&](const std::string &path) { package.write(path); }}};
+  std::string directory = folder.file("directory");
+  std::filesystem::create_directory(directory);
+  for (const auto &[name, write] : writers) {
+    std::string path = folder.file(name);
+    write(path);
+    std::set<std::string> names = folder.names();
+    std::string old = readText(path), full;
+    {
+      sn::test::FileSizeLimit limit(200);
+      full = messageOf([&] { write(path); });
+    }
+    EXPECT_HAS(full, "cannot write " + folder.path.string());
+    EXPECT_HAS(full, "ulimit -f");
+    EXPECT_EQ(readText(path), old) << name;
+    EXPECT_EQ(folder.names(), names) << name << " left a half-written file";
+    EXPECT_HAS(messageOf([&] { write(folder.file("no/such/" + name)); }), "check the spelling");
+    EXPECT_HAS(messageOf([&] { write(directory); }), "not of a directory");
+  }
+  sn::data::Checkpoints checkpoints{session, folder.file("run")};
+  checkpoints.save(1), checkpoints.wait();
+  {
+    sn::test::FileSizeLimit limit(200);
+    checkpoints.save(2);
+    std::string message = messageOf([&] { checkpoints.wait(); });
+    EXPECT_HAS(message, here(__LINE__ - 1) + ": cannot write " + folder.path.string());
+    EXPECT_HAS(message, "ulimit -f");
+  }
+  EXPECT_EQ(checkpoints.resume(), 1);
+  EXPECT_HAS(messageOf([&] { sn::data::Checkpoints({session, "/nowhere/run/"}); }), "/nowhere/run");
 }
 
 TEST_F(Misuse, UnknownFlags) {

@@ -22,7 +22,8 @@ struct Block : sn::Module<Block> {
 """
 FINE = "void f(sn::Session &s, Tensor x) { Block b{s}; sn::ModuleList<Block> l{{s, \"l\"}, 2, [](sn::Slot at, int64_t) " \
        "{ return Block(at); }}; std::optional<Block> o; o.emplace(s); b.linear.weight.assign(x); (void)b(x); }"
-# name, code, what some line of the errors must say
+USER_LINE = f"case.cpp:{PRELUDE.count(chr(10)) + 1}:"  # where the code of a case stands
+# name, code, what some line of the errors must say beside the user's line
 CASES = [
     ("branch", "int f(Tensor x) { if (x > 0) return 1; return 0; }", ["sn::where", "cond"]),
     ("while", "void f(Tensor x) { while (!x) {} }", ["sn::where"]),
@@ -52,7 +53,7 @@ def main(arguments):
         failures += 1
         print(f"the correct program does not compile:\n{runs[0].stderr}")
     for (name, _, words), run in zip(CASES, runs[1:]):
-        missing = [word for word in words if word not in run.stderr]
+        missing = [word for word in [USER_LINE, *words] if word not in run.stderr]
         if run.returncode == 0 or missing:
             failures += 1
             print(f"{name}: " + (f"the errors do not say {missing}:\n{run.stderr}" if run.returncode else "it compiled"))

@@ -1,5 +1,6 @@
 #include "core_allocations.h"
 #include "core_support.h"
+#include "file_size_limit.h"
 
 #include "sinter/abi/artifact.h"
 #include "sinter/core/isa.h"
@@ -102,7 +103,9 @@ private:
   sinter_instance *instance = nullptr;
 };
 
+/// The last error is one line that has these words.
 void expectLastError(const sinter_artifact_api *api, std::initializer_list<const char *> words) {
+  EXPECT_EQ(std::string(api->last_error()).find('\n'), std::string::npos) << api->last_error();
   for (const char *word : words)
     EXPECT_NE(std::string(api->last_error()).find(word), std::string::npos)
         << "no '" << word << "' in: " << api->last_error();
@@ -246,6 +249,85 @@ TEST(Artifact, MisuseIsAnErrorNotACrash) {
   api->destroy(nullptr);
 }
 
+/// What run() says to `inputs` and `outputs`, which do not fit.
+void expectRefused(const sinter_artifact_api *api, sinter_instance *instance,
+                   std::vector<sinter_tensor> inputs, std::vector<sinter_tensor> outputs,
+                   std::initializer_list<const char *> words) {
+  EXPECT_EQ(api->run(instance, 0, inputs.data(), int32_t(inputs.size()), outputs.data(),
+                     int32_t(outputs.size())),
+            SINTER_INVALID_ARGUMENT);
+  expectLastError(api, words);
+}
+
+TEST(Artifact, WrongInputsAndOutputsAreNamedWithWhatIsWanted) {
+  const sinter_artifact_api *api = step_api();
+  Instance instance(api);
+  double wide[8] = {};
+  float x[8] = {}, y[8], total[4];
+  int64_t matrix[] = {2, 4}, turned[] = {4, 2}, vector[] = {4}, many[] = {65, 4};
+  sinter_tensor input = {x, matrix, 2, SINTER_F32};
+  std::vector<sinter_tensor> good = {{y, matrix, 2, SINTER_F32}, {total, vector, 1, SINTER_F32}};
+  expectRefused(api, instance, {}, good,
+                {"'step' has 1 input (x f32[n, 4]), got 0", "pass one array for each"});
+  expectRefused(api, instance, {input, input}, good, {"got 2", "pass one array for each"});
+  expectRefused(api, instance, {input}, {}, {"2 outputs (y f32[n, 4], total f32[4]), got 0"});
+  expectRefused(api, instance, {{wide, matrix, 2, SINTER_F64}}, good,
+                {"input 'x' is f32[n, 4], got f64[2, 4]", "convert it to f32"});
+  expectRefused(api, instance, {{x, vector, 1, SINTER_F32}}, good,
+                {"got f32[4]", "give it 2 dimensions"});
+  expectRefused(api, instance, {{x, turned, 2, SINTER_F32}}, good,
+                {"got f32[4, 2]", "dimension 1 must be 4"});
+  expectRefused(api, instance, {{x, many, 2, SINTER_F32}}, good, {"'n' must lie in 1..64"});
+  expectRefused(api, instance, {{nullptr, matrix, 2, SINTER_F32}}, good,
+                {"null pointer", "point data at"});
+  expectRefused(api, instance, {input}, {{y, turned, 2, SINTER_F32}, good[1]},
+                {"output 'y'", "got f32[4, 2]", "for these inputs it is f32[2, 4]"});
+  EXPECT_EQ(instance.stepsDone(), 10) << "a refused call ran something";
+}
+
+TEST(Artifact, AFullDiskKeepsTheOldFile) {
+  const sinter_artifact_api *api = step_api();
+  std::filesystem::path folder = ::testing::TempDir() + "/artifact_full_disk";
+  std::filesystem::create_directory(folder);
+  std::string path = folder / "saved.safetensors";
+  Instance instance(api);
+  ASSERT_EQ(api->save(instance, path.c_str()), SINTER_OK) << api->last_error();
+  std::vector<char> before = bytesOf(path);
+  float other[] = {9, 8, 7, 6};
+  int64_t four[] = {4};
+  sinter_tensor value = {other, four, 1, SINTER_F32};
+  ASSERT_EQ(api->set_variable(instance, 0, &value), SINTER_OK) << api->last_error();
+  {
+    sinter::test::FileSizeLimit limit(16);
+    EXPECT_EQ(api->save(instance, path.c_str()), SINTER_IO);
+    expectLastError(api, {"cannot write", path.c_str(), "ulimit -f"});
+  }
+  EXPECT_EQ(api->save(instance, "/dev/full"), SINTER_IO);
+  expectLastError(api, {"cannot write /dev/full", "free some space"});
+  EXPECT_EQ(bytesOf(path), before);
+  auto entries = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(entries), end(entries)), 1) << "a half-written file is left";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Artifact, DamagedWeightsAreNamedAndChangeNothing) {
+  const sinter_artifact_api *api = step_api();
+  std::string path = writeWeights("whole.safetensors", goodWeights());
+  std::vector<char> whole = bytesOf(path);
+  Instance instance(api);
+  float x[4] = {}, y[4], total[4];
+  ASSERT_EQ(instance.run(1, x, y, total), SINTER_OK);
+  sinter_options options = SINTER_OPTIONS_INIT;
+  options.weights_path = path.c_str();
+  for (size_t size = 0; size < whole.size(); ++size) {
+    std::ofstream(path, std::ios::binary).write(whole.data(), std::streamsize(size));
+    ASSERT_EQ(api->load(instance, path.c_str()), SINTER_CORRUPT) << size;
+    expectLastError(api, {"whole.safetensors: byte ", "copy or write it again"});
+    expectCreateFails(api, options, SINTER_CORRUPT, {"artifact 'step'", "safetensors: byte "});
+  }
+  EXPECT_EQ(instance.stepsDone(), 11);
+}
+
 TEST(Artifact, VariablesAreSetSavedAndLoaded) {
   const sinter_artifact_api *api = step_api();
   std::string path = ::testing::TempDir() + "/saved.safetensors";
@@ -257,7 +339,7 @@ TEST(Artifact, VariablesAreSetSavedAndLoaded) {
     ASSERT_EQ(api->set_variable(instance, 0, &value), SINTER_OK) << api->last_error();
     value.dims = five;
     EXPECT_EQ(api->set_variable(instance, 0, &value), SINTER_INVALID_ARGUMENT);
-    expectLastError(api, {"variable 'w' is f32[4], got f32[5]"});
+    expectLastError(api, {"variable 'w' is f32[4], got f32[5]", "pass a value of its type"});
     ASSERT_EQ(api->save(instance, path.c_str()), SINTER_OK) << api->last_error();
   }
   Instance instance(api);
@@ -303,6 +385,14 @@ TEST(Artifact, WeightsThatDoNotFitAreListedTogether) {
   expectCreateFails(api, options, SINTER_INVALID_ARGUMENT,
                     {"unfit.safetensors", "'w' is f32[5], must be f32[4]",
                      "'steps' i64[] is missing (nearest there: 'step')"});
+  path = writeWeights(
+      "dtype.safetensors",
+      {{"w", DType::I32, {4}, reinterpret_cast<const std::byte *>(five), 16},
+       {"steps", DType::I64, {}, reinterpret_cast<const std::byte *>(&steps), sizeof steps},
+       {"x", DType::I64, {}, reinterpret_cast<const std::byte *>(&steps), sizeof steps}});
+  options.weights_path = path.c_str();
+  expectCreateFails(api, options, SINTER_INVALID_ARGUMENT,
+                    {"dtype.safetensors", "'w' is i32[4], must be f32[4]", "the same model"});
   options.weights_path = "/nonexistent.safetensors";
   expectCreateFails(api, options, SINTER_NOT_FOUND, {"/nonexistent.safetensors"});
   expectCreateFails(api, SINTER_OPTIONS_INIT, SINTER_INVALID_ARGUMENT,

@@ -21,7 +21,8 @@ namespace sinter::rt::test {
 inline const Status &statusOf(const Status &status) { return status; }
 template <class T> const Status &statusOf(const StatusOr<T> &result) { return result.status(); }
 
-/// Expects failure with the code and every one of the words in the message.
+/// Expects failure with the code and every one of the words in the message. A user's mistake takes
+/// one line.
 template <class Result>
 void expectError(const Result &result, Code code, std::initializer_list<const char *> words) {
   const Status &status = statusOf(result);
@@ -30,6 +31,9 @@ void expectError(const Result &result, Code code, std::initializer_list<const ch
   for (const char *word : words)
     EXPECT_NE(status.message().find(word), std::string::npos)
         << "no '" << word << "' in: " << status.message();
+  if (code == Code::InvalidArgument) {
+    EXPECT_EQ(status.message().find('\n'), std::string::npos) << status.message();
+  }
 }
 
 /// Rows of 4 floats: y = x * w + y's row number, one task a row.

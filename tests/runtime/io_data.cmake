@@ -12,7 +12,6 @@ if(TARGET sinter_data)
   find_package(ZLIB REQUIRED)
   set(SINTER_MNIST_DIR ${PROJECT_SOURCE_DIR}/models/mnist/data)
   sinter_io_test(data_test data_idx_test.cpp data_loader_test.cpp data_checkpoint_test.cpp
-    $<TARGET_OBJECTS:sinter_no_vendor>
     LINK sinter_data ZLIB::ZLIB)
   target_compile_definitions(data_test PRIVATE SINTER_MNIST_DIR="${SINTER_MNIST_DIR}")
 endif()

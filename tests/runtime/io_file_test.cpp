@@ -82,6 +82,7 @@ TEST(AtomicFile, RefusesWithReasons) {
   ScratchDirectory scratch;
   Status missing = writeFile(scratch / "no/such/file", "x");
   expectError(missing, "no/such/file", "No such file");
+  expectError(missing, "check the spelling", "directories are not created");
   EXPECT_EQ(missing.code(), Code::NotFound);
   expectError(writeFile(scratch.path(), "x"), scratch.path(), "directory");
   expectError(writeFile(scratch / std::string(300, 'n'), "x"), "nnn", "shorter name");
@@ -102,6 +103,8 @@ TEST(MappedFile, MapsAndRefuses) {
   ASSERT_TRUE(empty.ok());
   EXPECT_EQ((*empty)->size(), 0u);
   expectError(MappedFile::open(scratch / "none").status(), scratch / "none", "No such file");
+  EXPECT_TRUE(
+      MappedFile::open(scratch / "none").status().message().ends_with("; check the spelling"));
   expectError(MappedFile::open(scratch.path()).status(), scratch.path(), "directory");
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);
   expectError(MappedFile::open(scratch / "pipe").status(), "pipe", "copy it to a file");

@@ -1,6 +1,8 @@
-// What the file and data tests share: a scratch directory, the data of others,
-// and limits that make writing fail. For one test's thread.
+// What the file and data tests share: a scratch directory and the data of others. For one test's
+// thread.
 #pragma once
+
+#include "file_size_limit.h"
 
 #include "sinter/base/status.h"
 #include "sinter/core/tensor_view.h"
@@ -8,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace sinter::test {
@@ -56,21 +56,6 @@ inline void writeAll(const std::string &path, const std::string &content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-/// Writing fails with EFBIG beyond `bytes`, as it does on a full disk.
-class FileSizeLimit {
-public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    ::getrlimit(RLIMIT_FSIZE, &old);
-    rlimit limit{bytes, old.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() { ::setrlimit(RLIMIT_FSIZE, &old); }
-
-private:
-  rlimit old;
-};
-
 /// A file of the collection that others made; "" where it is not installed.
 inline std::string sharedData(const std::string &name) {
   const char *directory = std::getenv("SINTER_SHARED_DATA");
@@ -82,11 +67,12 @@ inline bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-/// The message of a failed Status says where (`place`) and what (`what`).
+/// The message of a failed Status is one line that says where (`place`) and what (`what`).
 inline void expectError(const Status &status, const std::string &place, const std::string &what) {
   ASSERT_FALSE(status.ok());
   EXPECT_PRED2(contains, status.message(), place);
   EXPECT_PRED2(contains, status.message(), what);
+  EXPECT_FALSE(contains(status.message(), "\n")) << status.message();
 }
 
 template <class T>

@@ -16,7 +16,7 @@ OUT = ROOT / "docs/generated"
 PAGES = (
     ("ir/SinterOps.td", ["--gen-dialect-doc", "--dialect=sinter"], "ops.md", "The `sinter` dialect"),
     ("ir/SinterInterfaces.td", ["--gen-op-interface-docs"], "interfaces.md", "Interfaces of ops"),
-    ("passes/Passes.td", ["--gen-pass-doc"], "passes.md", "Passes"),
+    ("passes/include/sinter/passes/Passes.td", ["--gen-pass-doc"], "passes.md", "Passes"),
 )
 
 

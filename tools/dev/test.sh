@@ -45,7 +45,7 @@ runPart() {
     lit) buildPart release && runLit tests ;;
     docs) buildPart release && step docs python3 tools/dev/docs.py --check ;;
     runtime) buildPart runtime && runCTest runtime runtime ;;
-    clang) buildPart clang && step headers python3 tests/lint/headers.py ;;
+    clang) buildPart clang && step headers python3 tests/lint/headers.py && runCTest clang clang --label-exclude slow ;;
     asan) buildPart debug && runSanitized debug asan --label-exclude 'slow|gpu|lit' ;;
     tsan) buildPart tsan && runSanitized tsan tsan ;;
     tests/*) buildPart release && runLit "$1" ;;

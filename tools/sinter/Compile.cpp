@@ -39,7 +39,8 @@ void addFlags(CLI::App &app, Flags &flags) {
       ->type_name("<g.mlirbc>");
   app.add_option("-o,--output", flags.output,
                  "What to make: lib.so holds the runtime and needs nothing of sinter; lib.o and "
-                 "lib.a hold the model alone, and are linked with libsinter_core, _io, _base and "
+                 "lib.a hold the model alone, and are linked with libsinter_artifact, _core, _io, "
+                 "_base and "
                  "_no_vendor or _cpu_onednn with _vendor_support")
       ->required()
       ->type_name("<file>");

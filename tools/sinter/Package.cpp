@@ -3,6 +3,7 @@
 #include "sinter/base/text.h"
 #include "sinter/core/file.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 
@@ -72,6 +73,9 @@ StatusOr<std::unique_ptr<Package>> Package::read(const std::string &path) {
     return makeError(Code::Corrupt, path,
                      " is no package: ", diagnostics.take("it is neither MLIR bytecode nor text"),
                      "; write it with Package::write of this release");
+  if (package->module->getOps<mlir::func::FuncOp>().empty())
+    return makeError(Code::InvalidArgument, path,
+                     " holds no function; give it one with Package::add");
   if (auto name = package->module.get()->getAttrOfType<mlir::StringAttr>("sinter.weights"))
     package->weights = std::filesystem::path(path).parent_path() / name.str();
   return package;

@@ -42,12 +42,12 @@ StatusOr<std::string> runtimeFolder() {
   std::string looked;
   for (const char *library : {SINTER_LIBDIR, "lib"}) {
     std::string folder = programFolder() + "/../" + library;
-    if (::access((folder + "/libsinter_core.a").c_str(), R_OK) == 0)
+    if (::access((folder + "/libsinter_artifact.a").c_str(), R_OK) == 0)
       return folder;
     looked += (looked.empty() ? "" : " and ") + folder;
   }
-  return makeError(Code::NotFound, "the runtime's library libsinter_core.a is not in ", looked,
-                   "; install sinter whole, or build the target sinter_core");
+  return makeError(Code::NotFound, "the runtime's library libsinter_artifact.a is not in ", looked,
+                   "; install sinter whole, or build the target sinter_artifact");
 }
 
 StatusOr<std::vector<std::string>> runtimeArguments(bool onednn) {
@@ -55,7 +55,7 @@ StatusOr<std::vector<std::string>> runtimeArguments(bool onednn) {
   if (!folder.ok())
     return folder.status();
   std::vector<std::string> arguments;
-  std::vector<const char *> libraries = {"core", "io", "base"};
+  std::vector<const char *> libraries = {"artifact", "core", "io", "base"};
   if (onednn)
     libraries.insert(libraries.end(), {"cpu_onednn", "vendor_support"});
   else
