@@ -6,6 +6,7 @@
 namespace sinter::codegen {
 
 /// From a traced module to fused groups, in place; counts ops and groups.
-llvm::LogicalResult optimiseGraph(mlir::ModuleOp module, const CompileOptions &options, CompileStats &stats);
+llvm::LogicalResult optimiseGraph(mlir::ModuleOp module, const CompileOptions &options,
+                                  CompileStats &stats);
 
 } // namespace sinter::codegen

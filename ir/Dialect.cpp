@@ -32,11 +32,13 @@ void SinterDialect::initialize() {
   addBytecodeVersion(*this);
 }
 
-Operation *SinterDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
+Operation *SinterDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type,
+                                              Location loc) {
   if (isa<FloatAttr, IntegerAttr>(value))
     return FullOp::create(builder, loc, type, cast<TypedAttr>(value));
   auto elements = dyn_cast<ElementsAttr>(value);
-  return elements && elements.getType() == type ? ConstantOp::create(builder, loc, type, elements) : nullptr;
+  return elements && elements.getType() == type ? ConstantOp::create(builder, loc, type, elements)
+                                                : nullptr;
 }
 
 Attribute DimsAttr::parse(AsmParser &parser, Type) {
@@ -61,23 +63,28 @@ Attribute DimsAttr::parse(AsmParser &parser, Type) {
 
 void DimsAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  llvm::interleaveComma(getSizes(), printer, [&](AffineExpr expr) { expr.print(printer.getStream()); });
+  llvm::interleaveComma(getSizes(), printer,
+                        [&](AffineExpr expr) { expr.print(printer.getStream()); });
   printer << '>';
 }
 
-LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type, function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult DimsAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
+                                       function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() != getSizes().size())
-    return emitError() << "#sinter.dims has " << getSizes().size() << " sizes for a tensor of rank " << shape.size();
+    return emitError() << "#sinter.dims has " << getSizes().size() << " sizes for a tensor of rank "
+                       << shape.size();
   for (auto [size, expr] : llvm::zip(shape, getSizes())) {
     auto constant = constantSize(expr);
     if (constant ? *constant != size : !ShapedType::isDynamic(size))
-      return emitError() << "#sinter.dims disagrees with the tensor's shape: a static dimension is a constant of the "
+      return emitError() << "#sinter.dims disagrees with the tensor's shape: a static dimension is "
+                            "a constant of the "
                             "same size, a dynamic one an expression of symbols";
   }
   return success();
 }
 
-Location sinter::ir::makeLocation(MLIRContext *context, StringRef file, unsigned line, StringRef modulePath) {
+Location sinter::ir::makeLocation(MLIRContext *context, StringRef file, unsigned line,
+                                  StringRef modulePath) {
   Location place = FileLineColLoc::get(context, file, line, 1);
   return modulePath.empty() ? place : NameLoc::get(StringAttr::get(context, modulePath), place);
 }

@@ -57,12 +57,15 @@ Value ElementSource::mul(Value a, Value b_) {
 
 Index ElementSource::add(Index a, int64_t amount) { return {add(a.base, index(amount)), a.step}; }
 
-Type ElementSource::laneType(Type type) const { return lanes() == 1 ? type : Type(VectorType::get({lanes()}, type)); }
+Type ElementSource::laneType(Type type) const {
+  return lanes() == 1 ? type : Type(VectorType::get({lanes()}, type));
+}
 
 Value ElementSource::number(double value, Type element) {
   Type scalar = computeType(element);
-  TypedAttr attribute = isa<FloatType>(scalar) ? TypedAttr(b.getFloatAttr(scalar, value))
-                                               : TypedAttr(b.getIntegerAttr(scalar, int64_t(value)));
+  TypedAttr attribute = isa<FloatType>(scalar)
+                            ? TypedAttr(b.getFloatAttr(scalar, value))
+                            : TypedAttr(b.getIntegerAttr(scalar, int64_t(value)));
   if (lanes() > 1)
     attribute = DenseElementsAttr::get(VectorType::get({lanes()}, scalar), Attribute(attribute));
   return arith::ConstantOp::create(b, loc, attribute);
@@ -79,7 +82,8 @@ Value ElementSource::asInteger(Index at) {
   SmallVector<int64_t> offsets;
   for (int64_t lane = 0; lane < lanes(); ++lane)
     offsets.push_back(lane * at.step);
-  Value steps = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(offsets)));
+  Value steps =
+      arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(offsets)));
   return arith::AddIOp::create(b, loc, vector, steps);
 }
 

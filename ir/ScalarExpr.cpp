@@ -15,30 +15,41 @@ static bool isConstant(const ScalarExpr &x) { return matchPattern(x.value, m_Con
 
 ScalarExpr ScalarExpr::constant(double number) const {
   Type type = value.getType(), element = getElementTypeOrSelf(type);
-  TypedAttr attribute = isa<FloatType>(element) ? TypedAttr(builder.getFloatAttr(element, number))
-                                                : TypedAttr(builder.getIntegerAttr(element, int64_t(number)));
+  TypedAttr attribute = isa<FloatType>(element)
+                            ? TypedAttr(builder.getFloatAttr(element, number))
+                            : TypedAttr(builder.getIntegerAttr(element, int64_t(number)));
   if (auto vector = dyn_cast<VectorType>(type))
     attribute = DenseElementsAttr::get(vector, Attribute(attribute));
   return with(arith::ConstantOp::create(builder, loc, attribute));
 }
 
-template <class FloatOp, class IntOp> static ScalarExpr binary(const ScalarExpr &a, const ScalarExpr &b) {
+template <class FloatOp, class IntOp>
+static ScalarExpr binary(const ScalarExpr &a, const ScalarExpr &b) {
   if (isFloat(a))
     return a.with(FloatOp::create(a.builder, a.loc, a.value, b.value));
   return a.with(IntOp::create(a.builder, a.loc, a.value, b.value));
 }
 
-static ScalarExpr compare(const ScalarExpr &a, const ScalarExpr &b, arith::CmpFPredicate real, arith::CmpIPredicate isSigned,
-                          arith::CmpIPredicate isUnsigned) {
+static ScalarExpr compare(const ScalarExpr &a, const ScalarExpr &b, arith::CmpFPredicate real,
+                          arith::CmpIPredicate isSigned, arith::CmpIPredicate isUnsigned) {
   if (isFloat(a))
     return a.with(arith::CmpFOp::create(a.builder, a.loc, real, a.value, b.value));
-  return a.with(arith::CmpIOp::create(a.builder, a.loc, a.isUnsigned ? isUnsigned : isSigned, a.value, b.value));
+  return a.with(arith::CmpIOp::create(a.builder, a.loc, a.isUnsigned ? isUnsigned : isSigned,
+                                      a.value, b.value));
 }
 
-ScalarExpr operator+(const ScalarExpr &a, const ScalarExpr &b) { return binary<arith::AddFOp, arith::AddIOp>(a, b); }
-ScalarExpr operator-(const ScalarExpr &a, const ScalarExpr &b) { return binary<arith::SubFOp, arith::SubIOp>(a, b); }
-ScalarExpr operator*(const ScalarExpr &a, const ScalarExpr &b) { return binary<arith::MulFOp, arith::MulIOp>(a, b); }
-ScalarExpr operator/(const ScalarExpr &a, const ScalarExpr &b) { return binary<arith::DivFOp, arith::DivSIOp>(a, b); }
+ScalarExpr operator+(const ScalarExpr &a, const ScalarExpr &b) {
+  return binary<arith::AddFOp, arith::AddIOp>(a, b);
+}
+ScalarExpr operator-(const ScalarExpr &a, const ScalarExpr &b) {
+  return binary<arith::SubFOp, arith::SubIOp>(a, b);
+}
+ScalarExpr operator*(const ScalarExpr &a, const ScalarExpr &b) {
+  return binary<arith::MulFOp, arith::MulIOp>(a, b);
+}
+ScalarExpr operator/(const ScalarExpr &a, const ScalarExpr &b) {
+  return binary<arith::DivFOp, arith::DivSIOp>(a, b);
+}
 ScalarExpr operator&(const ScalarExpr &a, const ScalarExpr &b) {
   return a.with(arith::AndIOp::create(a.builder, a.loc, a.value, b.value));
 }
@@ -46,25 +57,32 @@ ScalarExpr operator|(const ScalarExpr &a, const ScalarExpr &b) {
   return a.with(arith::OrIOp::create(a.builder, a.loc, a.value, b.value));
 }
 ScalarExpr operator<(const ScalarExpr &a, const ScalarExpr &b) {
-  return compare(a, b, arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt, arith::CmpIPredicate::ult);
+  return compare(a, b, arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt,
+                 arith::CmpIPredicate::ult);
 }
 ScalarExpr operator<=(const ScalarExpr &a, const ScalarExpr &b) {
-  return compare(a, b, arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle, arith::CmpIPredicate::ule);
+  return compare(a, b, arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle,
+                 arith::CmpIPredicate::ule);
 }
 ScalarExpr operator>(const ScalarExpr &a, const ScalarExpr &b) {
-  return compare(a, b, arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt, arith::CmpIPredicate::ugt);
+  return compare(a, b, arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt,
+                 arith::CmpIPredicate::ugt);
 }
 ScalarExpr operator>=(const ScalarExpr &a, const ScalarExpr &b) {
-  return compare(a, b, arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge, arith::CmpIPredicate::uge);
+  return compare(a, b, arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge,
+                 arith::CmpIPredicate::uge);
 }
 ScalarExpr eq(const ScalarExpr &a, const ScalarExpr &b) {
-  return compare(a, b, arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq, arith::CmpIPredicate::eq);
+  return compare(a, b, arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq,
+                 arith::CmpIPredicate::eq);
 }
 ScalarExpr ne(const ScalarExpr &a, const ScalarExpr &b) {
-  return compare(a, b, arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne, arith::CmpIPredicate::ne);
+  return compare(a, b, arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne,
+                 arith::CmpIPredicate::ne);
 }
 
-/// With a constant (never NaN) on one side, one compare and select keeps the other's NaN and becomes a single max or min.
+/// With a constant (never NaN) on one side, one compare and select keeps the other's NaN and
+/// becomes a single max or min.
 static ScalarExpr extremum(const ScalarExpr &a, const ScalarExpr &b, bool largest) {
   if (!isFloat(a))
     return select(largest ? a > b : a < b, a, b);
@@ -72,7 +90,8 @@ static ScalarExpr extremum(const ScalarExpr &a, const ScalarExpr &b, bool larges
     return extremum(b, a, largest);
   if (isConstant(b)) {
     auto predicate = largest ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT;
-    return select(a.with(arith::CmpFOp::create(a.builder, a.loc, predicate, a.value, b.value)), a, b);
+    return select(a.with(arith::CmpFOp::create(a.builder, a.loc, predicate, a.value, b.value)), a,
+                  b);
   }
   Value result = largest ? Value(arith::MaximumFOp::create(a.builder, a.loc, a.value, b.value))
                          : Value(arith::MinimumFOp::create(a.builder, a.loc, a.value, b.value));
@@ -109,7 +128,9 @@ ScalarExpr sign(const ScalarExpr &x) {
   ScalarExpr result = select(x > zero, one, x);
   return x.isUnsigned ? result : select(x < zero, x.constant(-1), result);
 }
-template <class Op> static ScalarExpr unary(const ScalarExpr &x) { return x.with(Op::create(x.builder, x.loc, x.value)); }
+template <class Op> static ScalarExpr unary(const ScalarExpr &x) {
+  return x.with(Op::create(x.builder, x.loc, x.value));
+}
 ScalarExpr exp(const ScalarExpr &x) { return unary<math::ExpOp>(x); }
 ScalarExpr expm1(const ScalarExpr &x) { return unary<math::ExpM1Op>(x); }
 ScalarExpr log(const ScalarExpr &x) { return unary<math::LogOp>(x); }

@@ -39,23 +39,29 @@ std::string artifactHeader(const rt::Program &program, const std::string &name) 
   for (const rt::Entry &entry : program.entries) {
     out << " *   " << entry.name << ":";
     for (const rt::Port &port : entry.inputs)
-      out << ' ' << port.name << ' ' << portText(program, port) << (&port == &entry.inputs.back() ? "" : ",");
+      out << ' ' << port.name << ' ' << portText(program, port)
+          << (&port == &entry.inputs.back() ? "" : ",");
     out << " ->";
     for (const rt::Port &port : entry.outputs)
-      out << ' ' << port.name << ' ' << portText(program, port) << (&port == &entry.outputs.back() ? "" : ",");
+      out << ' ' << port.name << ' ' << portText(program, port)
+          << (&port == &entry.outputs.back() ? "" : ",");
     out << '\n';
   }
   for (const rt::Symbol &symbol : program.symbols)
     out << " *   " << symbol.name << ": at least " << symbol.lower
-        << (symbol.upper < 0 ? std::string(", unbounded") : ", at most " + std::to_string(symbol.upper)) << '\n';
+        << (symbol.upper < 0 ? std::string(", unbounded")
+                             : ", at most " + std::to_string(symbol.upper))
+        << '\n';
   out << " *\n"
          " * const sinter_artifact_api *api = "
-      << name << "_api();\n"
-                 " * sinter_instance *instance;\n"
-                 " * if (api->create(api, NULL, &instance)) puts(api->last_error());\n"
-                 " *\n"
-                 " * See sinter/abi/artifact.h for what the table offers. */\n";
-  out << "#ifndef " << guard << "\n#define " << guard << "\n\n#include \"sinter/abi/artifact.h\"\n\n"
+      << name
+      << "_api();\n"
+         " * sinter_instance *instance;\n"
+         " * if (api->create(api, NULL, &instance)) puts(api->last_error());\n"
+         " *\n"
+         " * See sinter/abi/artifact.h for what the table offers. */\n";
+  out << "#ifndef " << guard << "\n#define " << guard
+      << "\n\n#include \"sinter/abi/artifact.h\"\n\n"
       << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   out << "const sinter_artifact_api *" << name << "_api(void);\n\n";
   out << "/* Entries, and the positions of their inputs and outputs. */\nenum {\n";
@@ -63,7 +69,8 @@ std::string artifactHeader(const rt::Program &program, const std::string &name) 
     const rt::Entry &entry = program.entries[e];
     std::string prefix = macro(name) + "_" + macro(entry.name);
     out << "  " << prefix << " = " << e << ",\n";
-    for (auto [ports, kind] : {std::pair(&entry.inputs, "_IN_"), std::pair(&entry.outputs, "_OUT_")})
+    for (auto [ports, kind] :
+         {std::pair(&entry.inputs, "_IN_"), std::pair(&entry.outputs, "_OUT_")})
       for (size_t i = 0; i < ports->size(); ++i)
         out << "  " << prefix << kind << macro((*ports)[i].name) << " = " << i << ",\n";
   }

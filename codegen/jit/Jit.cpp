@@ -6,7 +6,8 @@
 
 namespace sinter::codegen {
 
-llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object, llvm::ArrayRef<std::string> symbols) {
+llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object,
+                                         llvm::ArrayRef<std::string> symbols) {
   LoadedKernels result;
   if (symbols.empty())
     return result;
@@ -14,11 +15,13 @@ llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object, llvm::Arra
   if (!jit)
     return jit.takeError();
   // libm, for the functions that kernels leave to it.
-  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess((*jit)->getDataLayout().getGlobalPrefix());
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      (*jit)->getDataLayout().getGlobalPrefix());
   if (!process)
     return process.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*process));
-  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), "kernels");
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()),
+                                                     "kernels");
   if (auto error = (*jit)->addObjectFile(std::move(buffer)))
     return error;
   for (const std::string &symbol : symbols) {
@@ -27,7 +30,8 @@ llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object, llvm::Arra
       return address.takeError();
     result.kernels.push_back(address->toPtr<sinter_kernel>());
   }
-  result.code = std::shared_ptr<void>(jit->release(), [](void *owner) { delete static_cast<llvm::orc::LLJIT *>(owner); });
+  result.code = std::shared_ptr<void>(
+      jit->release(), [](void *owner) { delete static_cast<llvm::orc::LLJIT *>(owner); });
   return result;
 }
 

@@ -19,6 +19,7 @@ struct LoadedKernels {
 };
 
 /// Links `object` and looks up `symbols`, in order.
-llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object, llvm::ArrayRef<std::string> symbols);
+llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object,
+                                         llvm::ArrayRef<std::string> symbols);
 
 } // namespace sinter::codegen

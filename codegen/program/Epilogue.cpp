@@ -71,7 +71,10 @@ std::vector<std::byte> constantBytes(ConstantOp constant) {
     return bytes;
   }
   ArrayRef<char> raw = elements.getRawData();
-  auto append = [&] { bytes.insert(bytes.end(), reinterpret_cast<const std::byte *>(raw.begin()), reinterpret_cast<const std::byte *>(raw.end())); };
+  auto append = [&] {
+    bytes.insert(bytes.end(), reinterpret_cast<const std::byte *>(raw.begin()),
+                 reinterpret_cast<const std::byte *>(raw.end()));
+  };
   for (int64_t i = 0; i < (elements.isSplat() ? count : 1); ++i)
     append();
   return bytes;

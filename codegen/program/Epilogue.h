@@ -12,9 +12,11 @@ struct LibraryEpilogue {
   llvm::SmallVector<mlir::Value> operands; ///< block arguments of the group, one a Bias or Add
 };
 
-/// The group as a contraction followed by post-ops of the library; nullopt where it is something else.
+/// The group as a contraction followed by post-ops of the library; nullopt where it is something
+/// else.
 std::optional<LibraryEpilogue> libraryEpilogue(ir::GroupOp group);
-/// Whether a generated kernel beats a library call: tiny products, where the call itself costs more than the work.
+/// Whether a generated kernel beats a library call: tiny products, where the call itself costs more
+/// than the work.
 bool prefersGenerated(ir::GroupOp group);
 /// Floating-point operations of a contraction group; null for others.
 mlir::AffineExpr contractionFlops(ir::GroupOp group);

@@ -1,4 +1,5 @@
-// Emits each distinct group once: groups that differ only in names, source places and operands share their kernels.
+// Emits each distinct group once: groups that differ only in names, source places and operands
+// share their kernels.
 #pragma once
 
 #include "cpu/GroupCode.h"

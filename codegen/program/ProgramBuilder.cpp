@@ -13,17 +13,27 @@ using namespace sinter::ir;
 namespace sinter::codegen {
 
 DType dtypeOf(Type element) {
-  if (element.isF64()) return DType::F64;
-  if (element.isF32()) return DType::F32;
-  if (element.isF16()) return DType::F16;
-  if (element.isBF16()) return DType::BF16;
-  if (element.isInteger(1)) return DType::Bool;
-  if (element.isUnsignedInteger(8)) return DType::U8;
+  if (element.isF64())
+    return DType::F64;
+  if (element.isF32())
+    return DType::F32;
+  if (element.isF16())
+    return DType::F16;
+  if (element.isBF16())
+    return DType::BF16;
+  if (element.isInteger(1))
+    return DType::Bool;
+  if (element.isUnsignedInteger(8))
+    return DType::U8;
   switch (element.getIntOrFloatBitWidth()) {
-  case 64: return DType::I64;
-  case 32: return DType::I32;
-  case 16: return DType::I16;
-  default: return DType::I8;
+  case 64:
+    return DType::I64;
+  case 32:
+    return DType::I32;
+  case 16:
+    return DType::I16;
+  default:
+    return DType::I8;
   }
 }
 
@@ -67,7 +77,8 @@ private:
   }
   AffineExpr bytesOf(Type tensor) {
     auto type = cast<RankedTensorType>(tensor);
-    return simplify(product(dimsOf(tensor), type.getContext()) * int64_t(byteSize(dtypeOf(type.getElementType()))));
+    return simplify(product(dimsOf(tensor), type.getContext()) *
+                    int64_t(byteSize(dtypeOf(type.getElementType()))));
   }
 
   // One entry.
@@ -111,14 +122,16 @@ void Builder::addSymbols() {
       auto value = symbol.getAs<IntegerAttr>(name);
       return value ? value.getInt() : fallback;
     };
-    program.symbols.push_back({symbol.getAs<StringAttr>("name").str(), bound("lower", 0), bound("upper", -1)});
+    program.symbols.push_back(
+        {symbol.getAs<StringAttr>("name").str(), bound("lower", 0), bound("upper", -1)});
   }
 }
 
 void Builder::addVariable(VariableOp op) {
   auto type = cast<RankedTensorType>(op.getType());
   variables[op.getSymName()] = rt::Index(program.variables.size());
-  program.variables.push_back({op.getSymName().str(), dtypeOf(type.getElementType()), type.getShape().vec(), op.getTrainable()});
+  program.variables.push_back({op.getSymName().str(), dtypeOf(type.getElementType()),
+                               type.getShape().vec(), op.getTrainable()});
 }
 
 rt::Index Builder::expr(AffineExpr size) {
@@ -130,11 +143,16 @@ rt::Index Builder::expr(AffineExpr size) {
   rt::Index left = expr(binary.getLHS()), right = expr(binary.getRHS());
   auto op = [&] {
     switch (size.getKind()) {
-    case AffineExprKind::Add: return rt::Expr::Op::Add;
-    case AffineExprKind::Mul: return rt::Expr::Op::Mul;
-    case AffineExprKind::FloorDiv: return rt::Expr::Op::FloorDiv;
-    case AffineExprKind::CeilDiv: return rt::Expr::Op::CeilDiv;
-    default: return rt::Expr::Op::Mod;
+    case AffineExprKind::Add:
+      return rt::Expr::Op::Add;
+    case AffineExprKind::Mul:
+      return rt::Expr::Op::Mul;
+    case AffineExprKind::FloorDiv:
+      return rt::Expr::Op::FloorDiv;
+    case AffineExprKind::CeilDiv:
+      return rt::Expr::Op::CeilDiv;
+    default:
+      return rt::Expr::Op::Mod;
     }
   }();
   return program.addExpr({op, left, right});
@@ -162,10 +180,12 @@ rt::Index Builder::bufferOf(Value value) {
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     result = addBuffer(rt::BufferKind::View, value.getType(), bufferOf(reshape.getX()), "reshape");
   } else if (auto read = dyn_cast<ReadOp>(op)) {
-    result = addBuffer(rt::BufferKind::Variable, value.getType(), variables.lookup(read.getVariable()), read.getVariable());
+    result = addBuffer(rt::BufferKind::Variable, value.getType(),
+                       variables.lookup(read.getVariable()), read.getVariable());
   } else {
     auto constant = cast<ConstantOp>(op);
-    result = addBuffer(rt::BufferKind::Constant, value.getType(), rt::Index(program.constants.size()), "constant");
+    result = addBuffer(rt::BufferKind::Constant, value.getType(),
+                       rt::Index(program.constants.size()), "constant");
     program.constants.push_back({constantBytes(constant)});
   }
   return buffers[value] = result;
@@ -180,8 +200,8 @@ rt::Command Builder::command(rt::CommandKind kind, Operation *op, std::string na
   return result;
 }
 
-/// Whether `group` may write the new value straight over the old one: nothing reads the old one later, and the group itself
-/// only at the element it writes.
+/// Whether `group` may write the new value straight over the old one: nothing reads the old one
+/// later, and the group itself only at the element it writes.
 bool Builder::mayUpdateInPlace(AssignOp assign, GroupOp group, unsigned result) {
   for (auto read : assign->getParentOfType<func::FuncOp>().getOps<ReadOp>()) {
     if (read.getVariable() != assign.getVariable())
@@ -197,7 +217,8 @@ bool Builder::mayUpdateInPlace(AssignOp assign, GroupOp group, unsigned result) 
         }
         if (user == group) {
           BlockArgument argument = group.getBody().getArgument(use.getOperandNumber());
-          if (group.getKind() != "pointwise" || argument.getType() != group.getResult(result).getType())
+          if (group.getKind() != "pointwise" ||
+              argument.getType() != group.getResult(result).getType())
             return false;
           for (Operation *inner : argument.getUsers()) {
             auto element = dyn_cast<ElementOpInterface>(inner);
@@ -231,7 +252,8 @@ void Builder::chooseOutputs(func::FuncOp function) {
   }
 }
 
-/// "matmul.add.relu": what the group computes, in order, without repetitions and mere data movement.
+/// "matmul.add.relu": what the group computes, in order, without repetitions and mere data
+/// movement.
 static std::string groupName(GroupOp group) {
   llvm::SmallSetVector<StringRef, 8> parts;
   for (Operation &op : group.getBody().front().without_terminator())
@@ -298,8 +320,11 @@ bool Builder::addLibraryCall(GroupOp group) {
   if (!rt::vendorSupports(call, dtypeOf(elementType(epilogue->contraction->getOperand(0)))))
     return false;
   rt::Command library = command(rt::CommandKind::Library, group, groupName(group));
-  auto outer = [&](Value inner) { return bufferOf(group->getOperand(cast<BlockArgument>(inner).getArgNumber())); };
-  library.buffers = {outer(epilogue->contraction->getOperand(0)), outer(epilogue->contraction->getOperand(1)), bufferOf(group.getResult(0))};
+  auto outer = [&](Value inner) {
+    return bufferOf(group->getOperand(cast<BlockArgument>(inner).getArgNumber()));
+  };
+  library.buffers = {outer(epilogue->contraction->getOperand(0)),
+                     outer(epilogue->contraction->getOperand(1)), bufferOf(group.getResult(0))};
   for (Value operand : epilogue->operands)
     library.buffers.push_back(outer(operand));
   library.outputs = 1;
@@ -310,15 +335,17 @@ bool Builder::addLibraryCall(GroupOp group) {
   return true;
 }
 
-/// Values that are returned or assigned but could not be written in place. Old values of variables are saved before any
-/// variable is overwritten.
+/// Values that are returned or assigned but could not be written in place. Old values of variables
+/// are saved before any variable is overwritten.
 void Builder::addCopies(func::FuncOp function) {
   Block &block = function.getBody().front();
   for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands())) {
     auto place = destination.find(rootOf(value));
-    if (place != destination.end() && place->second == std::pair(rt::BufferKind::Output, rt::Index(i)))
+    if (place != destination.end() &&
+        place->second == std::pair(rt::BufferKind::Output, rt::Index(i)))
       continue;
-    addCopy(block.getTerminator(), bufferOf(value), addBuffer(rt::BufferKind::Output, value.getType(), rt::Index(i), "result"));
+    addCopy(block.getTerminator(), bufferOf(value),
+            addBuffer(rt::BufferKind::Output, value.getType(), rt::Index(i), "result"));
   }
   SmallVector<std::pair<AssignOp, rt::Index>> pending;
   for (auto assign : block.getOps<AssignOp>()) {
@@ -328,14 +355,17 @@ void Builder::addCopies(func::FuncOp function) {
       continue;
     rt::Index from = bufferOf(assign.getX());
     if (rootOf(assign.getX()).getDefiningOp<ReadOp>()) {
-      rt::Index saved = addBuffer(rt::BufferKind::Arena, assign.getX().getType(), rt::kNone, assign.getVariable());
+      rt::Index saved = addBuffer(rt::BufferKind::Arena, assign.getX().getType(), rt::kNone,
+                                  assign.getVariable());
       addCopy(assign, from, saved);
       from = saved;
     }
     pending.emplace_back(assign, from);
   }
   for (auto [assign, from] : pending)
-    addCopy(assign, from, addBuffer(rt::BufferKind::Variable, assign.getX().getType(), variables.lookup(assign.getVariable()), assign.getVariable()));
+    addCopy(assign, from,
+            addBuffer(rt::BufferKind::Variable, assign.getX().getType(),
+                      variables.lookup(assign.getVariable()), assign.getVariable()));
 }
 
 void Builder::setLifetimes() {
@@ -372,7 +402,8 @@ LogicalResult Builder::addEntry(func::FuncOp function) {
     buffers[argument] = addBuffer(rt::BufferKind::Input, argument.getType(), rt::Index(i), name);
   }
   for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
-    entry.outputs.push_back(port(type, portName(function.getResultAttrDict(unsigned(i)), "output", i)));
+    entry.outputs.push_back(
+        port(type, portName(function.getResultAttrDict(unsigned(i)), "output", i)));
   chooseOutputs(function);
   for (Operation &op : block.without_terminator()) {
     if (auto group = dyn_cast<GroupOp>(op)) {
@@ -393,7 +424,8 @@ LogicalResult Builder::addEntry(func::FuncOp function) {
 
 } // namespace
 
-FailureOr<rt::Program> buildProgram(ModuleOp module, ModuleOp kernels, const ProgramOptions &options) {
+FailureOr<rt::Program> buildProgram(ModuleOp module, ModuleOp kernels,
+                                    const ProgramOptions &options) {
   return Builder(module, kernels, options).build();
 }
 

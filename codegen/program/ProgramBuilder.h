@@ -1,4 +1,5 @@
-// Turns fused functions into the command list, emitting the kernels on the way. Equal groups share one kernel.
+// Turns fused functions into the command list, emitting the kernels on the way. Equal groups share
+// one kernel.
 #pragma once
 
 #include "cpu/GroupCode.h"
@@ -14,8 +15,10 @@ struct ProgramOptions {
   bool vendor = true; ///< library calls where the vendor library supports them
 };
 
-/// Builds the program of all public functions of `module`; kernels go to `kernels`. A failure has been reported.
-llvm::FailureOr<rt::Program> buildProgram(mlir::ModuleOp module, mlir::ModuleOp kernels, const ProgramOptions &options);
+/// Builds the program of all public functions of `module`; kernels go to `kernels`. A failure has
+/// been reported.
+llvm::FailureOr<rt::Program> buildProgram(mlir::ModuleOp module, mlir::ModuleOp kernels,
+                                          const ProgramOptions &options);
 
 /// The runtime's name of an element type.
 DType dtypeOf(mlir::Type element);

@@ -59,7 +59,7 @@ std::string saveFailure(const rt::NumericsFailure &failure) {
   std::string saved;
   auto save = [&](const std::string &file, const rt::Array &array) {
     if (array && rt::writeNpy(file, viewOf({}, array)).ok())
-      saved += (saved.empty() ? "; saved " : ", ") + file;
+      saved += (saved.empty() ? "saved " : ", ") + file;
   };
   for (size_t i = 0; i < failure.inputs.size(); ++i)
     save(text("sinter-numerics-input", i, ".npy"), failure.inputs[i]);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <ostream>
 #include <set>
 
 namespace sinter {
@@ -185,6 +186,10 @@ std::string LoadReport::str() const {
 }
 
 void LoadReport::print() const { std::fprintf(stderr, "sinter: %s\n", str().c_str()); }
+
+std::ostream &rt::operator<<(std::ostream &stream, const Array &array) {
+  return stream << array.str();
+}
 
 Array load_npy(const std::string &path) {
   StatusOr<rt::NpyArray> file = rt::readNpy(path);

@@ -22,7 +22,8 @@ SmallVector<Value> split(ElementSource &source, Value linear, ArrayRef<AffineExp
     }
     Value size = source.dim(sizes[i]);
     bool outermost = llvm::all_of(sizes.take_front(i), isOne);
-    result[i] = outermost ? linear : Value(arith::RemUIOp::create(source.b, source.loc, linear, size));
+    result[i] =
+        outermost ? linear : Value(arith::RemUIOp::create(source.b, source.loc, linear, size));
     if (!outermost)
       linear = arith::DivUIOp::create(source.b, source.loc, linear, size);
   }
@@ -38,21 +39,24 @@ SmallVector<Index> scalars(ArrayRef<Value> values) {
 
 } // namespace
 
-//===-- matmul --------------------------------------------------------------------------------------------------------------===//
+//===-- matmul --------------------------------------------------------------------------------===//
 
 ContractionSizes MatmulOp::contractionSizes() {
   Dims a = dimsOf(getA()), y = dimsOf(getY());
   size_t rank = y.size();
-  return {product(ArrayRef<AffineExpr>(y).drop_back(2), getContext()), y[rank - 2], y[rank - 1], a[rank - (getTransposeA() ? 2 : 1)]};
+  return {product(ArrayRef<AffineExpr>(y).drop_back(2), getContext()), y[rank - 2], y[rank - 1],
+          a[rank - (getTransposeA() ? 2 : 1)]};
 }
-Value MatmulOp::emitFactor(unsigned operand, Value batch, Value row, Value column, ElementSource &source) {
+Value MatmulOp::emitFactor(unsigned operand, Value batch, Value row, Value column,
+                           ElementSource &source) {
   Dims dims = dimsOf(operand == 0 ? getA() : getB());
   SmallVector<Value> at = split(source, batch, ArrayRef<AffineExpr>(dims).drop_back(2));
   bool transposed = operand == 0 ? getTransposeA() : getTransposeB();
   at.append({transposed ? column : row, transposed ? row : column});
   return source.element(operand, scalars(at));
 }
-SmallVector<Value> MatmulOp::resultIndices(Value batch, Value row, Value column, ElementSource &source) {
+SmallVector<Value> MatmulOp::resultIndices(Value batch, Value row, Value column,
+                                           ElementSource &source) {
   Dims dims = dimsOf(getY());
   SmallVector<Value> at = split(source, batch, ArrayRef<AffineExpr>(dims).drop_back(2));
   at.append({row, column});
@@ -63,11 +67,12 @@ int64_t MatmulOp::libraryCall(SmallVector<int64_t> &ints) {
   return kMatmul;
 }
 
-//===-- convolution ---------------------------------------------------------------------------------------------------------===//
+//===-- convolution ---------------------------------------------------------------------------===//
 
 namespace {
 
-/// The sizes and attributes the three convolution ops share; x is the input, y the output of the forward convolution.
+/// The sizes and attributes the three convolution ops share; x is the input, y the output of the
+/// forward convolution.
 template <class Op> struct Convolution {
   Op op;
   Dims x, w, y;
@@ -85,12 +90,15 @@ template <class Op> struct Convolution {
   Value channelOf(ElementSource &s, Value g, Value c, AffineExpr channels) const {
     return s.add(s.mul(g, s.dim(perGroup(channels))), c);
   }
-  AffineExpr pixels(const Dims &image) const { return simplify(image[0] * image[row] * image[row + 1]); }
+  AffineExpr pixels(const Dims &image) const {
+    return simplify(image[0] * image[row] * image[row + 1]);
+  }
   /// (batch, row, column) of a pixel number.
   SmallVector<Value> pixel(ElementSource &s, Value linear, const Dims &image) const {
     return split(s, linear, {image[0], image[row], image[row + 1]});
   }
-  /// (channel, i, j) of a position in a filter with `channels`; channels run fastest when they do in memory.
+  /// (channel, i, j) of a position in a filter with `channels`; channels run fastest when they do
+  /// in memory.
   SmallVector<Value> tap(ElementSource &s, Value linear, AffineExpr channels) const {
     if (!last)
       return split(s, linear, {channels, w[2], w[3]});
@@ -112,13 +120,17 @@ template <class Op> struct Convolution {
     scf::YieldOp::create(s.b, s.loc, s.number(0, type));
     return branch.getResult(0);
   }
-  Value both(ElementSource &s, Value a, Value b) const { return a ? Value(arith::AndIOp::create(s.b, s.loc, a, b)) : b; }
+  Value both(ElementSource &s, Value a, Value b) const {
+    return a ? Value(arith::AndIOp::create(s.b, s.loc, a, b)) : b;
+  }
 
   /// x at the pixel that tap (i, j) of output pixel (n, r, c) reads.
-  Value readInput(ElementSource &s, unsigned operand, ArrayRef<Value> out, Value channel, Value i, Value j) const {
+  Value readInput(ElementSource &s, unsigned operand, ArrayRef<Value> out, Value channel, Value i,
+                  Value j) const {
     Value position[2], condition, tapIndex[2] = {i, j};
     for (int axis : {0, 1}) {
-      position[axis] = s.add(s.add(s.mul(out[axis + 1], s.index(stride[axis])), s.mul(tapIndex[axis], s.index(dilation[axis]))),
+      position[axis] = s.add(s.add(s.mul(out[axis + 1], s.index(stride[axis])),
+                                   s.mul(tapIndex[axis], s.index(dilation[axis]))),
                              s.index(-padding[axis]));
       if (padding[axis] || padding[axis + 2])
         condition = both(s, condition, s.inRange(position[axis], s.dim(x[row + axis])));
@@ -126,16 +138,20 @@ template <class Op> struct Convolution {
     return readIf(s, operand, condition, image(out[0], channel, position[0], position[1]));
   }
   /// dy at the output pixel whose tap (i, j) reads input pixel (n, r, c), 0 where there is none.
-  Value readOutput(ElementSource &s, unsigned operand, ArrayRef<Value> in, Value channel, Value i, Value j) const {
+  Value readOutput(ElementSource &s, unsigned operand, ArrayRef<Value> in, Value channel, Value i,
+                   Value j) const {
     Value position[2], condition, tapIndex[2] = {i, j};
     for (int axis : {0, 1}) {
       Value shifted = s.add(in[axis + 1], s.index(padding[axis]));
-      shifted = arith::SubIOp::create(s.b, s.loc, shifted, s.mul(tapIndex[axis], s.index(dilation[axis])));
+      shifted = arith::SubIOp::create(s.b, s.loc, shifted,
+                                      s.mul(tapIndex[axis], s.index(dilation[axis])));
       position[axis] = shifted;
       if (stride[axis] != 1) {
         Value divisor = s.index(stride[axis]);
         Value rest = arith::RemSIOp::create(s.b, s.loc, shifted, divisor);
-        condition = both(s, condition, arith::CmpIOp::create(s.b, s.loc, arith::CmpIPredicate::eq, rest, s.index(0)));
+        condition =
+            both(s, condition,
+                 arith::CmpIOp::create(s.b, s.loc, arith::CmpIPredicate::eq, rest, s.index(0)));
         position[axis] = arith::FloorDivSIOp::create(s.b, s.loc, shifted, divisor);
       }
       condition = both(s, condition, s.inRange(position[axis], s.dim(y[row + axis])));
@@ -143,12 +159,15 @@ template <class Op> struct Convolution {
     return readIf(s, operand, condition, image(in[0], channel, position[0], position[1]));
   }
   int64_t library(int64_t kind, SmallVector<int64_t> &ints) const {
-    ints = {stride[0], stride[1], padding[0], padding[1], padding[2], padding[3], dilation[0], dilation[1], groups, last};
+    ints = {stride[0],  stride[1],   padding[0],  padding[1], padding[2],
+            padding[3], dilation[0], dilation[1], groups,     last};
     return kind;
   }
 };
 
-Convolution<Conv2dOp> convolution(Conv2dOp op) { return {op, dimsOf(op.getX()), dimsOf(op.getWeight()), dimsOf(op.getY())}; }
+Convolution<Conv2dOp> convolution(Conv2dOp op) {
+  return {op, dimsOf(op.getX()), dimsOf(op.getWeight()), dimsOf(op.getY())};
+}
 Convolution<Conv2dInputGradOp> convolution(Conv2dInputGradOp op) {
   return {op, dimsOf(op.getY()), dimsOf(op.getWeight()), dimsOf(op.getDy())};
 }
@@ -163,11 +182,13 @@ ContractionSizes Conv2dOp::contractionSizes() {
   auto c = convolution(*this);
   return {constantDim(c.groups, getContext()), c.pixels(c.y), c.perGroup(c.w[0]), c.taps(c.w[1])};
 }
-Value Conv2dOp::emitFactor(unsigned operand, Value group, Value row, Value column, ElementSource &s) {
+Value Conv2dOp::emitFactor(unsigned operand, Value group, Value row, Value column,
+                           ElementSource &s) {
   auto c = convolution(*this);
   if (operand == 0) {
     SmallVector<Value> tap = c.tap(s, column, c.w[1]);
-    return c.readInput(s, 0, c.pixel(s, row, c.y), c.channelOf(s, group, tap[0], c.x[c.channel]), tap[1], tap[2]);
+    return c.readInput(s, 0, c.pixel(s, row, c.y), c.channelOf(s, group, tap[0], c.x[c.channel]),
+                       tap[1], tap[2]);
   }
   SmallVector<Value> tap = c.tap(s, row, c.w[1]);
   return s.element(1, scalars({c.channelOf(s, group, column, c.w[0]), tap[0], tap[1], tap[2]}));
@@ -177,14 +198,17 @@ SmallVector<Value> Conv2dOp::resultIndices(Value group, Value row, Value column,
   SmallVector<Value> pixel = c.pixel(s, row, c.y);
   return c.image(pixel[0], c.channelOf(s, group, column, c.w[0]), pixel[1], pixel[2]);
 }
-int64_t Conv2dOp::libraryCall(SmallVector<int64_t> &ints) { return convolution(*this).library(kConv2d, ints); }
+int64_t Conv2dOp::libraryCall(SmallVector<int64_t> &ints) {
+  return convolution(*this).library(kConv2d, ints);
+}
 
 // dx[pixel, in] = sum over taps and outputs of dy[pixel at tap, out] w[out, in, tap].
 ContractionSizes Conv2dInputGradOp::contractionSizes() {
   auto c = convolution(*this);
   return {constantDim(c.groups, getContext()), c.pixels(c.x), c.w[1], c.taps(c.perGroup(c.w[0]))};
 }
-Value Conv2dInputGradOp::emitFactor(unsigned operand, Value group, Value row, Value column, ElementSource &s) {
+Value Conv2dInputGradOp::emitFactor(unsigned operand, Value group, Value row, Value column,
+                                    ElementSource &s) {
   auto c = convolution(*this);
   SmallVector<Value> tap = c.tap(s, operand == 0 ? column : row, c.perGroup(c.w[0]));
   Value out = c.channelOf(s, group, tap[0], c.w[0]);
@@ -192,32 +216,41 @@ Value Conv2dInputGradOp::emitFactor(unsigned operand, Value group, Value row, Va
     return c.readOutput(s, 0, c.pixel(s, row, c.x), out, tap[1], tap[2]);
   return s.element(1, scalars({out, column, tap[1], tap[2]}));
 }
-SmallVector<Value> Conv2dInputGradOp::resultIndices(Value group, Value row, Value column, ElementSource &s) {
+SmallVector<Value> Conv2dInputGradOp::resultIndices(Value group, Value row, Value column,
+                                                    ElementSource &s) {
   auto c = convolution(*this);
   SmallVector<Value> pixel = c.pixel(s, row, c.x);
   return c.image(pixel[0], c.channelOf(s, group, column, c.x[c.channel]), pixel[1], pixel[2]);
 }
-int64_t Conv2dInputGradOp::libraryCall(SmallVector<int64_t> &ints) { return convolution(*this).library(kConv2dInputGrad, ints); }
+int64_t Conv2dInputGradOp::libraryCall(SmallVector<int64_t> &ints) {
+  return convolution(*this).library(kConv2dInputGrad, ints);
+}
 
 // dw[out, tap] = sum over pixels of dy[pixel, out] x[pixel at tap].
 ContractionSizes Conv2dWeightGradOp::contractionSizes() {
   auto c = convolution(*this);
   return {constantDim(c.groups, getContext()), c.perGroup(c.w[0]), c.taps(c.w[1]), c.pixels(c.y)};
 }
-Value Conv2dWeightGradOp::emitFactor(unsigned operand, Value group, Value row, Value column, ElementSource &s) {
+Value Conv2dWeightGradOp::emitFactor(unsigned operand, Value group, Value row, Value column,
+                                     ElementSource &s) {
   auto c = convolution(*this);
   if (operand == 0) { // dy is operand 1 of the op, the left factor of the product
     SmallVector<Value> pixel = c.pixel(s, column, c.y);
-    return s.element(1, scalars(c.image(pixel[0], c.channelOf(s, group, row, c.w[0]), pixel[1], pixel[2])));
+    return s.element(
+        1, scalars(c.image(pixel[0], c.channelOf(s, group, row, c.w[0]), pixel[1], pixel[2])));
   }
   SmallVector<Value> tap = c.tap(s, column, c.w[1]);
-  return c.readInput(s, 0, c.pixel(s, row, c.y), c.channelOf(s, group, tap[0], c.x[c.channel]), tap[1], tap[2]);
+  return c.readInput(s, 0, c.pixel(s, row, c.y), c.channelOf(s, group, tap[0], c.x[c.channel]),
+                     tap[1], tap[2]);
 }
-SmallVector<Value> Conv2dWeightGradOp::resultIndices(Value group, Value row, Value column, ElementSource &s) {
+SmallVector<Value> Conv2dWeightGradOp::resultIndices(Value group, Value row, Value column,
+                                                     ElementSource &s) {
   auto c = convolution(*this);
   SmallVector<Value> tap = c.tap(s, column, c.w[1]);
   return {c.channelOf(s, group, row, c.w[0]), tap[0], tap[1], tap[2]};
 }
-int64_t Conv2dWeightGradOp::libraryCall(SmallVector<int64_t> &ints) { return convolution(*this).library(kConv2dWeightGrad, ints); }
+int64_t Conv2dWeightGradOp::libraryCall(SmallVector<int64_t> &ints) {
+  return convolution(*this).library(kConv2dWeightGrad, ints);
+}
 
 } // namespace sinter::ir

@@ -19,15 +19,18 @@ struct Window {
 
   template <class Op>
   explicit Window(Op op)
-      : kernel(op.getKernel()), stride(op.getStride()), padding(op.getPadding()), dilation(op.getDilation()),
-        row(op.getChannelsLast() ? 1 : 2), column(row + 1) {}
+      : kernel(op.getKernel()), stride(op.getStride()), padding(op.getPadding()),
+        dilation(op.getDilation()), row(op.getChannelsLast() ? 1 : 2), column(row + 1) {}
   int64_t size() const { return kernel[0] * kernel[1]; }
-  bool padded() const { return llvm::any_of(padding, [](int64_t p) { return p != 0; }); }
+  bool padded() const {
+    return llvm::any_of(padding, [](int64_t p) { return p != 0; });
+  }
   /// No element of the input lies in two windows.
   bool disjoint() const {
     return kernel[0] <= stride[0] && kernel[1] <= stride[1] && dilation[0] == 1 && dilation[1] == 1;
   }
-  /// Lanes may run over batch and channels; over space only without padding, where no range check is needed.
+  /// Lanes may run over batch and channels; over space only without padding, where no range check
+  /// is needed.
   std::optional<int64_t> laneDim(int64_t dim) const {
     if ((dim == row || dim == column) && padded())
       return std::nullopt;
@@ -37,7 +40,8 @@ struct Window {
 
 constexpr int64_t kUnrolledWindow = 16;
 
-/// Runs `body(i, j, state)` over the window, row-major; unrolled when small. i, j are of type index.
+/// Runs `body(i, j, state)` over the window, row-major; unrolled when small. i, j are of type
+/// index.
 SmallVector<Value> forWindow(ElementSource &source, const Window &window, SmallVector<Value> state,
                              function_ref<SmallVector<Value>(Value, Value, ValueRange)> body) {
   OpBuilder &b = source.b;
@@ -47,11 +51,12 @@ SmallVector<Value> forWindow(ElementSource &source, const Window &window, SmallV
         state = body(source.index(i), source.index(j), state);
     return state;
   }
-  auto rows = scf::ForOp::create(b, source.loc, source.index(0), source.index(window.kernel[0]), source.index(1), state);
+  auto rows = scf::ForOp::create(b, source.loc, source.index(0), source.index(window.kernel[0]),
+                                 source.index(1), state);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(rows.getBody());
-  auto columns = scf::ForOp::create(b, source.loc, source.index(0), source.index(window.kernel[1]), source.index(1),
-                                    rows.getRegionIterArgs());
+  auto columns = scf::ForOp::create(b, source.loc, source.index(0), source.index(window.kernel[1]),
+                                    source.index(1), rows.getRegionIterArgs());
   b.setInsertionPointToStart(columns.getBody());
   auto next = body(rows.getInductionVar(), columns.getInductionVar(), columns.getRegionIterArgs());
   scf::YieldOp::create(b, source.loc, next);
@@ -61,10 +66,12 @@ SmallVector<Value> forWindow(ElementSource &source, const Window &window, SmallV
 }
 
 /// `inside` where `condition` (null: always), else `otherwise`.
-Value guarded(ElementSource &source, Value condition, Value otherwise, function_ref<Value()> inside) {
+Value guarded(ElementSource &source, Value condition, Value otherwise,
+              function_ref<Value()> inside) {
   if (!condition)
     return inside();
-  auto op = scf::IfOp::create(source.b, source.loc, TypeRange{otherwise.getType()}, condition, true);
+  auto op =
+      scf::IfOp::create(source.b, source.loc, TypeRange{otherwise.getType()}, condition, true);
   OpBuilder::InsertionGuard guard(source.b);
   source.b.setInsertionPointToStart(op.thenBlock());
   scf::YieldOp::create(source.b, source.loc, inside());
@@ -77,8 +84,10 @@ Value both(ElementSource &source, Value a, Value b) {
   return a ? Value(arith::AndIOp::create(source.b, source.loc, a, b)) : b;
 }
 
-/// Reads operand 0 at position (i, j) of the window whose result index is `at`; `otherwise` in the padding.
-Value readWindow(ElementSource &source, const Window &window, ArrayRef<Index> at, Value i, Value j, Value otherwise) {
+/// Reads operand 0 at position (i, j) of the window whose result index is `at`; `otherwise` in the
+/// padding.
+Value readWindow(ElementSource &source, const Window &window, ArrayRef<Index> at, Value i, Value j,
+                 Value otherwise) {
   SmallVector<Index> inner(at);
   Value condition;
   Dims sizes = dimsOf(source.operandValue(0));
@@ -94,9 +103,10 @@ Value readWindow(ElementSource &source, const Window &window, ArrayRef<Index> at
   return guarded(source, condition, otherwise, [&] { return source.element(0, inner); });
 }
 
-/// Calls `use(window index, i, j)` for each window position that covers input index `at`, summing what it returns.
-Value sumCovering(ElementSource &source, const Window &window, ArrayRef<Index> at, Dims windows, Value zero,
-                  function_ref<Value(ArrayRef<Index>, Value, Value)> use) {
+/// Calls `use(window index, i, j)` for each window position that covers input index `at`, summing
+/// what it returns.
+Value sumCovering(ElementSource &source, const Window &window, ArrayRef<Index> at, Dims windows,
+                  Value zero, function_ref<Value(ArrayRef<Index>, Value, Value)> use) {
   OpBuilder &b = source.b;
   auto term = [&](Value i, Value j, bool exact) {
     // exact: (i, j) is the only candidate, by construction divisible.
@@ -107,14 +117,21 @@ Value sumCovering(ElementSource &source, const Window &window, ArrayRef<Index> a
       Value shifted = source.add(at[dim].base, source.index(window.padding[axis]));
       Value stride = source.index(window.stride[axis]);
       if (exact) {
-        condition = both(source, condition, source.inRange(offset, source.index(window.kernel[axis])));
+        condition =
+            both(source, condition, source.inRange(offset, source.index(window.kernel[axis])));
       } else {
-        shifted = arith::SubIOp::create(b, source.loc, shifted, source.mul(offset, source.index(window.dilation[axis])));
+        shifted = arith::SubIOp::create(b, source.loc, shifted,
+                                        source.mul(offset, source.index(window.dilation[axis])));
         if (window.stride[axis] != 1)
-          condition = both(source, condition, arith::CmpIOp::create(b, source.loc, arith::CmpIPredicate::eq,
-                                                                    arith::RemSIOp::create(b, source.loc, shifted, stride), source.index(0)));
+          condition =
+              both(source, condition,
+                   arith::CmpIOp::create(b, source.loc, arith::CmpIPredicate::eq,
+                                         arith::RemSIOp::create(b, source.loc, shifted, stride),
+                                         source.index(0)));
       }
-      Value position = window.stride[axis] == 1 ? shifted : Value(arith::FloorDivSIOp::create(b, source.loc, shifted, stride));
+      Value position = window.stride[axis] == 1
+                           ? shifted
+                           : Value(arith::FloorDivSIOp::create(b, source.loc, shifted, stride));
       condition = both(source, condition, source.inRange(position, source.dim(windows[dim])));
       inner[dim] = {position, at[dim].step};
     }
@@ -127,17 +144,21 @@ Value sumCovering(ElementSource &source, const Window &window, ArrayRef<Index> a
     };
     return term(offset(0, window.row), offset(1, window.column), true);
   }
-  return forWindow(source, window, {zero}, [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
-    ScalarExpr sum{b, source.loc, state[0]};
-    return {(sum + sum.with(term(i, j, false))).value};
-  })[0];
+  return forWindow(source, window, {zero},
+                   [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
+                     ScalarExpr sum{b, source.loc, state[0]};
+                     return {(sum + sum.with(term(i, j, false))).value};
+                   })[0];
 }
 
 /// The position i * width + j as i32, in every lane.
 Value windowPosition(ElementSource &source, const Window &window, Value i, Value j) {
   Value position = source.add(source.mul(i, source.index(window.kernel[1])), j);
   Value narrow = arith::IndexCastOp::create(source.b, source.loc, source.b.getI32Type(), position);
-  return source.lanes() == 1 ? narrow : Value(vector::BroadcastOp::create(source.b, source.loc, source.laneType(source.b.getI32Type()), narrow));
+  return source.lanes() == 1
+             ? narrow
+             : Value(vector::BroadcastOp::create(source.b, source.loc,
+                                                 source.laneType(source.b.getI32Type()), narrow));
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -147,52 +168,68 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Value MaxPool2dOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   Window window(*this);
   Value lowest = source.number(-kInfinity, elementType(getX()));
-  return forWindow(source, window, {lowest}, [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
-    ScalarExpr best{source.b, source.loc, state[0]};
-    ScalarExpr value = best.with(readWindow(source, window, at, i, j, lowest));
-    return {select((value > best) | ne(value, value), value, best).value};
-  })[0];
+  return forWindow(source, window, {lowest},
+                   [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
+                     ScalarExpr best{source.b, source.loc, state[0]};
+                     ScalarExpr value = best.with(readWindow(source, window, at, i, j, lowest));
+                     return {select((value > best) | ne(value, value), value, best).value};
+                   })[0];
 }
-std::optional<int64_t> MaxPool2dOp::laneDim(unsigned, int64_t dim) { return Window(*this).laneDim(dim); }
+std::optional<int64_t> MaxPool2dOp::laneDim(unsigned, int64_t dim) {
+  return Window(*this).laneDim(dim);
+}
 int64_t MaxPool2dOp::elementCost() { return 3 * Window(*this).size(); }
 
 Value MaxPool2dIndexOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   Window window(*this);
   Value lowest = source.number(-kInfinity, elementType(getX()));
   Value none = source.number(-1, source.b.getI32Type());
-  auto state = forWindow(source, window, {lowest, none}, [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
-    ScalarExpr best{source.b, source.loc, state[0]}, where{source.b, source.loc, state[1]};
-    ScalarExpr value = best.with(readWindow(source, window, at, i, j, lowest));
-    // A later one must be strictly better; the first in-range element always beats the start. NaN beats numbers only.
-    ScalarExpr better = (value > best) | (ne(value, value) & eq(best, best)) | (where < 0.0);
-    ScalarExpr position = where.with(windowPosition(source, window, i, j));
-    return {select(better, value, best).value, select(better, position, where).value};
-  });
+  auto state = forWindow(
+      source, window, {lowest, none},
+      [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
+        ScalarExpr best{source.b, source.loc, state[0]}, where{source.b, source.loc, state[1]};
+        ScalarExpr value = best.with(readWindow(source, window, at, i, j, lowest));
+        // A later one must be strictly better; the first in-range element always beats the start.
+        // NaN beats numbers only.
+        ScalarExpr better = (value > best) | (ne(value, value) & eq(best, best)) | (where < 0.0);
+        ScalarExpr position = where.with(windowPosition(source, window, i, j));
+        return {select(better, value, best).value, select(better, position, where).value};
+      });
   return state[1];
 }
-std::optional<int64_t> MaxPool2dIndexOp::laneDim(unsigned, int64_t dim) { return Window(*this).laneDim(dim); }
+std::optional<int64_t> MaxPool2dIndexOp::laneDim(unsigned, int64_t dim) {
+  return Window(*this).laneDim(dim);
+}
 int64_t MaxPool2dIndexOp::elementCost() { return 5 * Window(*this).size(); }
 
 Value PoolGatherOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   Window window(*this);
   Value zero = source.number(0, elementType(getX()));
   ScalarExpr wanted{source.b, source.loc, source.element(1, at)};
-  return forWindow(source, window, {zero}, [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
-    ScalarExpr value{source.b, source.loc, readWindow(source, window, at, i, j, zero)};
-    return {select(eq(wanted, wanted.with(windowPosition(source, window, i, j))), value, value.with(state[0])).value};
-  })[0];
+  return forWindow(
+      source, window, {zero}, [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
+        ScalarExpr value{source.b, source.loc, readWindow(source, window, at, i, j, zero)};
+        return {select(eq(wanted, wanted.with(windowPosition(source, window, i, j))), value,
+                       value.with(state[0]))
+                    .value};
+      })[0];
 }
-std::optional<int64_t> PoolGatherOp::laneDim(unsigned, int64_t dim) { return Window(*this).laneDim(dim); }
+std::optional<int64_t> PoolGatherOp::laneDim(unsigned, int64_t dim) {
+  return Window(*this).laneDim(dim);
+}
 int64_t PoolGatherOp::elementCost() { return 4 * Window(*this).size(); }
 
 Value PoolScatterOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   Window window(*this);
   Value zero = source.number(0, elementType(getDy()));
-  return sumCovering(source, window, at, dimsOf(getDy()), zero, [&](ArrayRef<Index> inner, Value i, Value j) {
-    ScalarExpr chosen{source.b, source.loc, source.element(1, inner)};
-    ScalarExpr value{source.b, source.loc, source.element(0, inner)};
-    return select(eq(chosen, chosen.with(windowPosition(source, window, i, j))), value, value.with(zero)).value;
-  });
+  return sumCovering(source, window, at, dimsOf(getDy()), zero,
+                     [&](ArrayRef<Index> inner, Value i, Value j) {
+                       ScalarExpr chosen{source.b, source.loc, source.element(1, inner)};
+                       ScalarExpr value{source.b, source.loc, source.element(0, inner)};
+                       return select(eq(chosen, chosen.with(windowPosition(source, window, i, j))),
+                                     value, value.with(zero))
+                           .value;
+                     });
 }
 /// Over space neighbouring inputs lie in different windows: lanes run over batch and channels only.
 static std::optional<int64_t> channelLanes(const Window &window, int64_t dim) {
@@ -200,29 +237,41 @@ static std::optional<int64_t> channelLanes(const Window &window, int64_t dim) {
     return std::nullopt;
   return dim;
 }
-std::optional<int64_t> PoolScatterOp::laneDim(unsigned, int64_t dim) { return channelLanes(Window(*this), dim); }
-int64_t PoolScatterOp::elementCost() { return Window(*this).disjoint() ? 8 : 6 * Window(*this).size(); }
+std::optional<int64_t> PoolScatterOp::laneDim(unsigned, int64_t dim) {
+  return channelLanes(Window(*this), dim);
+}
+int64_t PoolScatterOp::elementCost() {
+  return Window(*this).disjoint() ? 8 : 6 * Window(*this).size();
+}
 
 Value AvgPool2dOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   Window window(*this);
   Value zero = source.number(0, elementType(getX()));
-  auto state = forWindow(source, window, {zero}, [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
-    ScalarExpr sum{source.b, source.loc, state[0]};
-    return {(sum + sum.with(readWindow(source, window, at, i, j, zero))).value};
-  });
+  auto state = forWindow(
+      source, window, {zero}, [&](Value i, Value j, ValueRange state) -> SmallVector<Value> {
+        ScalarExpr sum{source.b, source.loc, state[0]};
+        return {(sum + sum.with(readWindow(source, window, at, i, j, zero))).value};
+      });
   return (ScalarExpr{source.b, source.loc, state[0]} / double(window.size())).value;
 }
-std::optional<int64_t> AvgPool2dOp::laneDim(unsigned, int64_t dim) { return Window(*this).laneDim(dim); }
+std::optional<int64_t> AvgPool2dOp::laneDim(unsigned, int64_t dim) {
+  return Window(*this).laneDim(dim);
+}
 int64_t AvgPool2dOp::elementCost() { return 2 * Window(*this).size(); }
 
 Value AvgPool2dGradOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   Window window(*this);
   Value zero = source.number(0, elementType(getDy()));
-  Value sum = sumCovering(source, window, at, dimsOf(getDy()), zero,
-                          [&](ArrayRef<Index> inner, Value, Value) { return source.element(0, inner); });
+  Value sum =
+      sumCovering(source, window, at, dimsOf(getDy()), zero,
+                  [&](ArrayRef<Index> inner, Value, Value) { return source.element(0, inner); });
   return (ScalarExpr{source.b, source.loc, sum} / double(window.size())).value;
 }
-std::optional<int64_t> AvgPool2dGradOp::laneDim(unsigned, int64_t dim) { return channelLanes(Window(*this), dim); }
-int64_t AvgPool2dGradOp::elementCost() { return Window(*this).disjoint() ? 6 : 4 * Window(*this).size(); }
+std::optional<int64_t> AvgPool2dGradOp::laneDim(unsigned, int64_t dim) {
+  return channelLanes(Window(*this), dim);
+}
+int64_t AvgPool2dGradOp::elementCost() {
+  return Window(*this).disjoint() ? 6 : 4 * Window(*this).size();
+}
 
 } // namespace sinter::ir

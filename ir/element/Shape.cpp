@@ -23,7 +23,8 @@ static Value floatToInt(ElementSource &source, Value x, IntegerType target) {
   bool isUnsigned = target.isUnsigned();
   unsigned width = target.getWidth();
   // Converted through i64 (i32 where that is wide enough, which has vector instructions).
-  Type wide = source.laneType(b.getIntegerType(width < 32 || (width == 32 && !isUnsigned) ? 32 : 64));
+  Type wide =
+      source.laneType(b.getIntegerType(width < 32 || (width == 32 && !isUnsigned) ? 32 : 64));
   double low = isUnsigned ? 0 : -std::ldexp(1.0, int(width) - 1);
   double high = std::ldexp(1.0, int(width) - (isUnsigned ? 0 : 1));
   ScalarExpr tooLow = value < low, tooHigh = value >= high, isNan = ne(value, value);
@@ -31,9 +32,11 @@ static Value floatToInt(ElementSource &source, Value x, IntegerType target) {
   ScalarExpr converted{b, loc, arith::FPToSIOp::create(b, loc, wide, safe.value)};
   auto limit = [&](APInt number) {
     unsigned bits = getElementTypeOrSelf(wide).getIntOrFloatBitWidth();
-    Attribute attribute = b.getIntegerAttr(getElementTypeOrSelf(wide), isUnsigned ? number.zext(bits) : number.sext(bits));
-    TypedAttr typed = isa<VectorType>(wide) ? TypedAttr(DenseElementsAttr::get(cast<VectorType>(wide), attribute))
-                                            : cast<TypedAttr>(attribute);
+    Attribute attribute = b.getIntegerAttr(getElementTypeOrSelf(wide),
+                                           isUnsigned ? number.zext(bits) : number.sext(bits));
+    TypedAttr typed = isa<VectorType>(wide)
+                          ? TypedAttr(DenseElementsAttr::get(cast<VectorType>(wide), attribute))
+                          : cast<TypedAttr>(attribute);
     return ScalarExpr{b, loc, arith::ConstantOp::create(b, loc, typed)};
   };
   APInt least = isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
@@ -73,10 +76,12 @@ Value CastOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
     return floatToInt(source, x, cast<IntegerType>(to));
   bool isUnsigned = from.isUnsignedInteger() || from.isInteger(1);
   if (toFloat) {
-    // Small integers go through i32, which has vector conversions; unsigned ones are then plain signed values.
+    // Small integers go through i32, which has vector conversions; unsigned ones are then plain
+    // signed values.
     if (from.getIntOrFloatBitWidth() < 32) {
       Type wide = source.laneType(b.getI32Type());
-      x = isUnsigned ? Value(arith::ExtUIOp::create(b, loc, wide, x)) : Value(arith::ExtSIOp::create(b, loc, wide, x));
+      x = isUnsigned ? Value(arith::ExtUIOp::create(b, loc, wide, x))
+                     : Value(arith::ExtSIOp::create(b, loc, wide, x));
     }
     Value result = arith::SIToFPOp::create(b, loc, target, x);
     return computeType(to) == to ? result : roundTo(source, result, to);
@@ -86,19 +91,24 @@ Value CastOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
     return x;
   if (have > want)
     return arith::TruncIOp::create(b, loc, target, x);
-  return isUnsigned ? Value(arith::ExtUIOp::create(b, loc, target, x)) : Value(arith::ExtSIOp::create(b, loc, target, x));
+  return isUnsigned ? Value(arith::ExtUIOp::create(b, loc, target, x))
+                    : Value(arith::ExtSIOp::create(b, loc, target, x));
 }
 bool CastOp::isPointwise() { return true; }
 
-Value StopGradientOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) { return source.element(0, at); }
+Value StopGradientOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
+  return source.element(0, at);
+}
 bool StopGradientOp::isPointwise() { return true; }
 
 Value FullOp::emitElement(unsigned, ArrayRef<Index>, ElementSource &source) {
   Type type = elementType(getY());
   if (auto integer = dyn_cast<IntegerAttr>(getValue()); integer && isa<IntegerType>(type)) {
-    TypedAttr attribute = source.b.getIntegerAttr(computeType(type), integer.getValue().sextOrTrunc(type.getIntOrFloatBitWidth()));
+    TypedAttr attribute = source.b.getIntegerAttr(
+        computeType(type), integer.getValue().sextOrTrunc(type.getIntOrFloatBitWidth()));
     if (source.lanes() > 1)
-      attribute = DenseElementsAttr::get(VectorType::get({source.lanes()}, computeType(type)), Attribute(attribute));
+      attribute = DenseElementsAttr::get(VectorType::get({source.lanes()}, computeType(type)),
+                                         Attribute(attribute));
     return arith::ConstantOp::create(source.b, source.loc, attribute);
   }
   return source.number(number(), type);
@@ -114,11 +124,15 @@ Value ArangeOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source)
     Value wide = arith::SIToFPOp::create(b, source.loc, source.laneType(b.getF64Type()), i);
     ScalarExpr value{b, source.loc, wide};
     Value exact = (value * d(getStep()) + d(getStart())).value;
-    return compute.isF64() ? exact : Value(arith::TruncFOp::create(b, source.loc, source.laneType(compute), exact));
+    return compute.isF64()
+               ? exact
+               : Value(arith::TruncFOp::create(b, source.loc, source.laneType(compute), exact));
   }
   ScalarExpr value{b, source.loc, i};
   Value exact = (value * d(getStep()) + d(getStart())).value;
-  return compute.isInteger(64) ? exact : Value(arith::TruncIOp::create(b, source.loc, source.laneType(compute), exact));
+  return compute.isInteger(64)
+             ? exact
+             : Value(arith::TruncIOp::create(b, source.loc, source.laneType(compute), exact));
 }
 
 Value ExpandOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
@@ -134,7 +148,8 @@ std::optional<int64_t> ExpandOp::laneDim(unsigned, int64_t dim) {
   return inner < 0 || (isOne(from[inner]) && from[inner] != to[dim]) ? -1 : inner;
 }
 
-/// Pairs of dimensions, one of each side, that hold the same index, when the reshape only adds or drops dimensions of size 1.
+/// Pairs of dimensions, one of each side, that hold the same index, when the reshape only adds or
+/// drops dimensions of size 1.
 static std::optional<SmallVector<std::pair<int64_t, int64_t>>> unitReshape(ReshapeOp op) {
   Dims from = dimsOf(op.getX()), to = dimsOf(op.getY());
   SmallVector<std::pair<int64_t, int64_t>> pairs;
@@ -165,7 +180,8 @@ Value ReshapeOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source
     linear = source.add(source.mul(linear, source.dim(size)), index.base);
   for (size_t i = from.size(); i-- > 0;) {
     Value size = source.dim(from[i]);
-    inner[i] = {i == 0 ? linear : Value(arith::RemUIOp::create(source.b, source.loc, linear, size)), 0};
+    inner[i] = {i == 0 ? linear : Value(arith::RemUIOp::create(source.b, source.loc, linear, size)),
+                0};
     if (i > 0)
       linear = arith::DivUIOp::create(source.b, source.loc, linear, size);
   }
@@ -189,18 +205,22 @@ Value TransposeOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &sour
     inner[from] = at[i];
   return source.element(0, inner);
 }
-std::optional<int64_t> TransposeOp::laneDim(unsigned, int64_t dim) { return dim < 0 ? -1 : getPermutation()[dim]; }
+std::optional<int64_t> TransposeOp::laneDim(unsigned, int64_t dim) {
+  return dim < 0 ? -1 : getPermutation()[dim];
+}
 
 Value SliceOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   SmallVector<Index> inner;
   for (auto [index, start, stride] : llvm::zip(at, getStarts(), getStrides()))
-    inner.push_back({source.add(source.mul(index.base, source.index(stride)), source.index(start)), index.step * stride});
+    inner.push_back({source.add(source.mul(index.base, source.index(stride)), source.index(start)),
+                     index.step * stride});
   return source.element(0, inner);
 }
 std::optional<int64_t> SliceOp::laneDim(unsigned, int64_t dim) { return dim; }
 
 /// `inside` when `condition`, else `outside`, computed lazily: `inside` may read memory.
-static Value emitIf(ElementSource &source, Value condition, function_ref<Value()> inside, function_ref<Value()> outside, Type type) {
+static Value emitIf(ElementSource &source, Value condition, function_ref<Value()> inside,
+                    function_ref<Value()> outside, Type type) {
   auto op = scf::IfOp::create(source.b, source.loc, TypeRange{type}, condition, true);
   OpBuilder::InsertionGuard guard(source.b);
   source.b.setInsertionPointToStart(op.thenBlock());
@@ -216,7 +236,9 @@ Value PadOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   Dims from = dimsOf(getX());
   Value condition;
   SmallVector<Index> inner;
-  auto require = [&](Value test) { condition = condition ? Value(arith::AndIOp::create(b, loc, condition, test)) : test; };
+  auto require = [&](Value test) {
+    condition = condition ? Value(arith::AndIOp::create(b, loc, condition, test)) : test;
+  };
   for (size_t i = 0; i < from.size(); ++i) {
     if (!getLow()[i] && !getHigh()[i] && !getInterior()[i]) {
       inner.push_back(at[i]);
@@ -226,7 +248,9 @@ Value PadOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
     if (int64_t stride = getInterior()[i] + 1; stride > 1) {
       // Negative positions wrap to huge unsigned ones, which the range check below refuses.
       Value divisor = source.index(stride);
-      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, arith::RemSIOp::create(b, loc, shifted, divisor), source.index(0)));
+      require(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                    arith::RemSIOp::create(b, loc, shifted, divisor),
+                                    source.index(0)));
       shifted = arith::FloorDivSIOp::create(b, loc, shifted, divisor);
     }
     require(source.inRange(shifted, source.dim(from[i])));
@@ -235,8 +259,9 @@ Value PadOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
   if (!condition)
     return source.element(0, inner);
   Type element = elementType(getX());
-  return emitIf(source, condition, [&] { return source.element(0, inner); },
-                [&] { return source.number(d(getValue()), element); }, source.laneType(computeType(element)));
+  return emitIf(
+      source, condition, [&] { return source.element(0, inner); },
+      [&] { return source.number(d(getValue()), element); }, source.laneType(computeType(element)));
 }
 std::optional<int64_t> PadOp::laneDim(unsigned, int64_t dim) {
   if (dim >= 0 && (getLow()[dim] || getHigh()[dim] || getInterior()[dim]))
@@ -256,10 +281,14 @@ Value ConcatOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source)
     if (operand + 1 == getInputs().size())
       return read();
     Value size = source.dim(dimsOf(getInputs()[operand])[dim]);
-    Value here = arith::CmpIOp::create(source.b, source.loc, arith::CmpIPredicate::slt, position, size);
-    return emitIf(source, here, read, [&] {
-      return pick(operand + 1, arith::SubIOp::create(source.b, source.loc, position, size));
-    }, type);
+    Value here =
+        arith::CmpIOp::create(source.b, source.loc, arith::CmpIPredicate::slt, position, size);
+    return emitIf(
+        source, here, read,
+        [&] {
+          return pick(operand + 1, arith::SubIOp::create(source.b, source.loc, position, size));
+        },
+        type);
   };
   return pick(0, at[dim].base);
 }
@@ -269,20 +298,26 @@ std::optional<int64_t> ConcatOp::laneDim(unsigned, int64_t dim) {
   return dim;
 }
 
-//===-- reads at positions given by data ------------------------------------------------------------------------------------===//
+//===-- reads at positions given by data ------------------------------------------------------===//
 
-/// Reads operand `operand` at `inner` with dimension `dim` replaced by the integer `position`; 0 where that is out of range.
-static Value readAt(ElementSource &source, unsigned operand, SmallVector<Index> inner, int64_t dim, Value position, Type element) {
+/// Reads operand `operand` at `inner` with dimension `dim` replaced by the integer `position`; 0
+/// where that is out of range.
+static Value readAt(ElementSource &source, unsigned operand, SmallVector<Index> inner, int64_t dim,
+                    Value position, Type element) {
   Value index = arith::IndexCastOp::create(source.b, source.loc, source.b.getIndexType(), position);
   inner[dim] = {index, 0};
   Value size = source.dim(dimsOf(source.operandValue(operand))[dim]);
-  return emitIf(source, source.inRange(index, size), [&] { return source.element(operand, inner); },
-                [&] { return source.number(0, element); }, source.laneType(computeType(element)));
+  return emitIf(
+      source, source.inRange(index, size), [&] { return source.element(operand, inner); },
+      [&] { return source.number(0, element); }, source.laneType(computeType(element)));
 }
 
-/// The index operand's element as a scalar: its position doesn't move with the lanes (laneDim sees to that).
+/// The index operand's element as a scalar: its position doesn't move with the lanes (laneDim sees
+/// to that).
 static Value scalarOf(ElementSource &source, Value position) {
-  return isa<VectorType>(position.getType()) ? Value(vector::ExtractOp::create(source.b, source.loc, position, 0)) : position;
+  return isa<VectorType>(position.getType())
+             ? Value(vector::ExtractOp::create(source.b, source.loc, position, 0))
+             : position;
 }
 
 Value EmbeddingOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source) {
@@ -316,7 +351,8 @@ Value OneHotOp::emitElement(unsigned, ArrayRef<Index> at, ElementSource &source)
     index = arith::ExtSIOp::create(b, source.loc, source.laneType(b.getI64Type()), index);
   Value hit = arith::CmpIOp::create(b, source.loc, arith::CmpIPredicate::eq, index, wanted);
   Type type = elementType(getY());
-  return arith::SelectOp::create(b, source.loc, hit, source.number(1, type), source.number(0, type));
+  return arith::SelectOp::create(b, source.loc, hit, source.number(1, type),
+                                 source.number(0, type));
 }
 std::optional<int64_t> OneHotOp::laneDim(unsigned, int64_t dim) {
   return dim == tensorTypeOf(getY()).getRank() - 1 ? -1 : dim;

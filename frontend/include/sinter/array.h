@@ -5,8 +5,8 @@
 #include "sinter/base/error.h"
 #include "sinter/types.h"
 
+#include <iosfwd>
 #include <map>
-#include <ostream>
 #include <string>
 
 namespace sinter {
@@ -18,9 +18,7 @@ std::map<std::string, Array> load_safetensors(const std::string &path);
 void save_safetensors(const std::string &path, const std::map<std::string, Array> &arrays);
 
 namespace rt {
-inline std::ostream &operator<<(std::ostream &stream, const Array &array) {
-  return stream << array.str();
-}
+std::ostream &operator<<(std::ostream &stream, const Array &array); ///< as NumPy prints
 } // namespace rt
 
 } // namespace sinter

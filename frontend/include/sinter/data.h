@@ -34,7 +34,7 @@ using rt::data::SampleInfo;
 struct Mnist {
   std::shared_ptr<const rt::data::ArrayDataset> train, test;
 };
-/// The four idx files of a directory, plain or gzipped: u8 images [n, 28, 28], u8 labels [n].
+/// The four idx files of a directory, plain or gzipped: u8 images [n, 1, 28, 28], i64 labels [n].
 Mnist mnist(const std::string &directory, Where at = Where::current());
 
 /// Throws Error with the status' message unless it is ok.

@@ -1,4 +1,5 @@
-// Ahead-of-time compilation: from a packaged graph to object files that need nothing of the compiler.
+// Ahead-of-time compilation: from a packaged graph to object files that need nothing of the
+// compiler.
 #pragma once
 
 #include "sinter/codegen/Compile.h"
@@ -8,10 +9,10 @@
 namespace sinter::codegen {
 
 struct ArtifactOptions {
-  std::string name;                 ///< C identifier; the artifact exports `<name>_api`
-  std::vector<std::string> isas;    ///< variants, e.g. {"x86-64-v3", "x86-64-v4"}
-  std::filesystem::path weights;    ///< safetensors to embed; empty: external
-  std::string weightsFile;          ///< external: file name relative to the artifact
+  std::string name;              ///< C identifier; the artifact exports `<name>_api`
+  std::vector<std::string> isas; ///< variants, e.g. {"x86-64-v3", "x86-64-v4"}
+  std::filesystem::path weights; ///< safetensors to embed; empty: external
+  std::string weightsFile;       ///< external: file name relative to the artifact
   CompileOptions compile;
 };
 
@@ -22,7 +23,8 @@ struct ArtifactObjects {
 };
 
 /// Compiles `module` (consumed) for every variant. A failure has been reported as a diagnostic.
-llvm::FailureOr<ArtifactObjects> compileArtifact(mlir::ModuleOp module, const ArtifactOptions &options);
+llvm::FailureOr<ArtifactObjects> compileArtifact(mlir::ModuleOp module,
+                                                 const ArtifactOptions &options);
 
 /// The command list that compileArtifact would make of `module` (consumed), without machine code.
 llvm::FailureOr<rt::Program> planArtifact(mlir::ModuleOp module, const CompileOptions &options);

@@ -1,4 +1,5 @@
-// From a traced module to something that runs: the one door to the compiler for the DSL and the tools.
+// From a traced module to something that runs: the one door to the compiler for the DSL and the
+// tools.
 #pragma once
 
 #include "sinter/abi/kernel.h"
@@ -36,15 +37,16 @@ struct CompileStats {
 /// A compiled module: every public function is an entry of `program`.
 struct JitImage {
   std::shared_ptr<const rt::Program> program;
-  std::vector<sinter_kernel> kernels;  ///< one an entry of program->kernels
-  std::shared_ptr<void> code;          ///< owns the machine code
+  std::vector<sinter_kernel> kernels; ///< one an entry of program->kernels
+  std::shared_ptr<void> code;         ///< owns the machine code
   CompileStats stats;
 };
 
 /// Registers the dialects that compile() needs. A context may compile many modules, one at a time.
 void registerDialects(mlir::DialectRegistry &registry);
 
-/// Runs the pipeline on `module` (consumed) and loads the code into this process. On failure a diagnostic says why.
+/// Runs the pipeline on `module` (consumed) and loads the code into this process. On failure a
+/// diagnostic says why.
 llvm::FailureOr<JitImage> compile(mlir::ModuleOp module, const CompileOptions &options);
 
 /// The best ISA variant this machine runs.

@@ -30,13 +30,17 @@ namespace sinter::ir {
 inline constexpr uint32_t kDialectVersion = 1;
 
 /// Attribute names on functions and modules.
-inline constexpr llvm::StringLiteral kSymbolsAttr = "sinter.symbols";     ///< module: array of #sinter.symbol-like dicts
-inline constexpr llvm::StringLiteral kPortNameAttr = "sinter.name";       ///< argument / result: port name
+inline constexpr llvm::StringLiteral kSymbolsAttr =
+    "sinter.symbols"; ///< module: array of #sinter.symbol-like dicts
+inline constexpr llvm::StringLiteral kPortNameAttr =
+    "sinter.name"; ///< argument / result: port name
 
-/// The function's source place of `op` as "train.cc:31", and the dotted path of the module it was traced in.
+/// The function's source place of `op` as "train.cc:31", and the dotted path of the module it was
+/// traced in.
 std::string sourceOf(mlir::Location loc);
 std::string modulePathOf(mlir::Location loc);
 /// A location that carries both.
-mlir::Location makeLocation(mlir::MLIRContext *context, llvm::StringRef file, unsigned line, llvm::StringRef modulePath);
+mlir::Location makeLocation(mlir::MLIRContext *context, llvm::StringRef file, unsigned line,
+                            llvm::StringRef modulePath);
 
 } // namespace sinter::ir

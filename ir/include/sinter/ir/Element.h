@@ -1,7 +1,8 @@
 // How codegen asks an op for one element (or a vector of neighbouring elements) of its result.
 //
-// An Index is affine in the vector lane: value of lane l = base + l * step. The op maps result indices to operand indices and
-// computes the element from the operands' elements; it never knows whether those are loaded or computed in place.
+// An Index is affine in the vector lane: value of lane l = base + l * step. The op maps result
+// indices to operand indices and computes the element from the operands' elements; it never knows
+// whether those are loaded or computed in place.
 #pragma once
 
 #include "sinter/ir/Shape.h"
@@ -11,14 +12,14 @@
 namespace sinter::ir {
 
 struct Index {
-  mlir::Value base;  ///< of type index
-  int64_t step = 0;  ///< distance between lanes
+  mlir::Value base; ///< of type index
+  int64_t step = 0; ///< distance between lanes
 };
 
 struct ScalarExpr;
 
-/// Where operand elements come from and code goes. Elements have the compute type of their tensor: f32 for f16 and bf16, i1
-/// for bool, signless integers, wrapped in a vector when lanes() > 1.
+/// Where operand elements come from and code goes. Elements have the compute type of their tensor:
+/// f32 for f16 and bf16, i1 for bool, signless integers, wrapped in a vector when lanes() > 1.
 class ElementSource {
 public:
   ElementSource(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
@@ -46,7 +47,8 @@ public:
   mlir::Value number(double value, mlir::Type element);
   /// The index itself as i64 (a vector when it moves with the lanes or lanes() > 1).
   mlir::Value asInteger(Index index);
-  /// in range: 0 <= index < size, as i1; the index must not move with the lanes unless lanes() is 1.
+  /// in range: 0 <= index < size, as i1; the index must not move with the lanes unless lanes()
+  /// is 1.
   mlir::Value inRange(mlir::Value index, mlir::Value size);
 
   mlir::OpBuilder &b;

@@ -1,5 +1,6 @@
-// Shapes as affine expressions: static sizes are constants, symbolic ones expressions of the program's symbols s0, s1, ...
-// Everything that infers or checks shapes works on these, so static and symbolic need no separate code.
+// Shapes as affine expressions: static sizes are constants, symbolic ones expressions of the
+// program's symbols s0, s1, ... Everything that infers or checks shapes works on these, so static
+// and symbolic need no separate code.
 #pragma once
 
 #include "mlir/IR/AffineExpr.h"
@@ -17,7 +18,8 @@ bool hasKnownSizes(mlir::Type type);
 /// Size of each dimension of a ranked tensor type.
 Dims dimsOf(mlir::Type type);
 inline Dims dimsOf(mlir::Value value) { return dimsOf(value.getType()); }
-/// The tensor type with these sizes: plain when all are constant, else `?` with a #sinter.dims encoding.
+/// The tensor type with these sizes: plain when all are constant, else `?` with a #sinter.dims
+/// encoding.
 mlir::RankedTensorType tensorType(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::Type element);
 mlir::AffineExpr constantDim(int64_t size, mlir::MLIRContext *context);
 /// Canonical form, in which equal sizes are equal pointers.
@@ -29,9 +31,12 @@ bool isOne(mlir::AffineExpr dim);
 /// "[s0, 784]".
 std::string toString(llvm::ArrayRef<mlir::AffineExpr> dims);
 mlir::Type elementType(mlir::Value value);
-inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) { return llvm::cast<mlir::RankedTensorType>(value.getType()); }
+inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
 /// Output size of a window over `size` elements padded by `low` + `high`.
-mlir::AffineExpr windowSize(mlir::AffineExpr size, int64_t kernel, int64_t stride, int64_t low, int64_t high, int64_t dilation);
+mlir::AffineExpr windowSize(mlir::AffineExpr size, int64_t kernel, int64_t stride, int64_t low,
+                            int64_t high, int64_t dilation);
 
 /// Row-major sizes times strides, for whoever indexes by hand.
 llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> sizes);
