@@ -13,11 +13,11 @@ using detail::required;
 
 Linear::Linear(Slot at, LinearOptions options)
     : ModuleBase(std::move(at), "Linear"),
-      weight({this, "weight"},
+      weight({this, "weight", internals().made},
              {required(*this, "out", options.out), required(*this, "in", options.in)},
              Init::fanIn(options.in)) {
   if (options.bias)
-    bias.emplace(Slot(this, "bias"), Shape{options.out}, Init::fanIn(options.in));
+    bias.emplace(Slot(this, "bias", internals().made), Shape{options.out}, Init::fanIn(options.in));
 }
 
 Tensor Linear::operator()(const Operand &x) const {
@@ -37,13 +37,13 @@ static Shape kernelShape(const ModuleBase &layer, const Conv2dOptions &options) 
 
 Conv2d::Conv2d(Slot at, Conv2dOptions options)
     : ModuleBase(std::move(at), "Conv2d"),
-      weight({this, "weight"}, kernelShape(*this, options),
+      weight({this, "weight", internals().made}, kernelShape(*this, options),
              Init::fanIn(options.in / std::max<int64_t>(options.groups, 1) * options.kernel.height *
                          options.kernel.width)),
       convolution{options.stride, options.padding, options.dilation, options.groups} {
   if (options.bias)
     bias.emplace(
-        Slot(this, "bias"), Shape{options.out},
+        Slot(this, "bias", internals().made), Shape{options.out},
         Init::fanIn(options.in / options.groups * options.kernel.height * options.kernel.width));
 }
 
@@ -55,11 +55,13 @@ Tensor Conv2d::operator()(const Operand &x) const {
 
 BatchNorm::BatchNorm(Slot at, int64_t channels, BatchNormOptions options)
     : ModuleBase(std::move(at), "BatchNorm"),
-      weight({this, "weight"}, {required(*this, "channels", channels)}, Init::constant(1)),
-      bias({this, "bias"}, {channels}, Init::constant(0)),
-      running_mean({this, "running_mean"}, {channels}, Init::constant(0)),
-      running_var({this, "running_var"}, {channels}, Init::constant(1)),
-      num_batches_tracked({this, "num_batches_tracked"}, {}, Init::constant(0), i64),
+      weight({this, "weight", internals().made}, {required(*this, "channels", channels)},
+             Init::constant(1)),
+      bias({this, "bias", internals().made}, {channels}, Init::constant(0)),
+      running_mean({this, "running_mean", internals().made}, {channels}, Init::constant(0)),
+      running_var({this, "running_var", internals().made}, {channels}, Init::constant(1)),
+      num_batches_tracked({this, "num_batches_tracked", internals().made}, {}, Init::constant(0),
+                          i64),
       options(options) {}
 
 /// n / (n - 1) for n values a channel: makes the variance of a batch unbiased.
@@ -97,8 +99,9 @@ Tensor BatchNorm::operator()(const Operand &x) const {
 }
 
 LayerNorm::LayerNorm(Slot at, const Shape &shape, double epsilon)
-    : ModuleBase(std::move(at), "LayerNorm"), weight({this, "weight"}, shape, Init::constant(1)),
-      bias({this, "bias"}, shape, Init::constant(0)), epsilon(epsilon) {}
+    : ModuleBase(std::move(at), "LayerNorm"),
+      weight({this, "weight", internals().made}, shape, Init::constant(1)),
+      bias({this, "bias", internals().made}, shape, Init::constant(0)), epsilon(epsilon) {}
 
 Tensor LayerNorm::operator()(const Operand &x) const {
   ModuleScope scope(*this);
@@ -107,8 +110,9 @@ Tensor LayerNorm::operator()(const Operand &x) const {
 
 Embedding::Embedding(Slot at, int64_t rows, int64_t width)
     : ModuleBase(std::move(at), "Embedding"),
-      weight({this, "weight"}, {required(*this, "rows", rows), required(*this, "width", width)},
-             Init::normal(0, 1)) {}
+      weight({this, "weight", internals().made},
+             {required(*this, "rows", rows), required(*this, "width", width)}, Init::normal(0, 1)) {
+}
 
 Tensor Embedding::operator()(const Operand &index) const {
   ModuleScope scope(*this);

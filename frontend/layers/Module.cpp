@@ -33,7 +33,8 @@ std::string inModule() {
 int64_t required(const ModuleBase &layer, const char *option, int64_t value) {
   if (value < 1)
     fail(layer.internals().made, layer.fullName(), ": the option .", option,
-         value ? text(" is ", value, "; it must be 1 or more") : " is not given");
+         value ? text(" is ", value, "; it must be 1 or more")
+               : text(" is not given; add .", option, " = … to the layer's options"));
   return value;
 }
 

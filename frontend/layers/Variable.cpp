@@ -58,7 +58,8 @@ void Variable::set(const Array &value, Where at) const {
   const Array &own = state->stored->value;
   if (!value || value.dims() != own.dims() || value.dtype() != own.dtype())
     fail(at, name(), " is ", own.type(), "; it cannot be set to ",
-         value ? value.type() : "an Array that holds nothing");
+         value ? value.type() : "an Array that holds nothing",
+         "; reshape or cast() the Array first");
   own.copyFrom(value.data(), size_t(value.bytes()));
 }
 

@@ -47,7 +47,8 @@ Tensor pooled(const char *op, const Operand &x, PoolOptions options) {
   Call call(op, {&x});
   Value image = call.floating(x);
   if (!options.kernel.height || !options.kernel.width)
-    call.fail("the option .kernel is not given", {image});
+    call.fail("the option .kernel is not given; give the window's size, e.g. {.kernel = 2}",
+              {image});
   if (!options.stride.height || !options.stride.width)
     options.stride = options.kernel;
   return call.done(call.emit(op, image,

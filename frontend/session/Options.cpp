@@ -107,7 +107,7 @@ void Options::set(std::string_view flag) {
   }
   std::string_view near = nearestName(name, known);
   throw Error(concat("unknown option ", name,
-                     near.empty() ? "; the options are:\n" + help()
+                     near.empty() ? std::string("; --help lists the options")
                                   : concat("; did you mean ", near, "?")));
 }
 

@@ -62,7 +62,8 @@ void Package::trace(const std::string &name, const JitOptions &options, detail::
     fail(at, "package: '", name, "' is added while another function is traced");
   if (name.empty() || impl->module->lookupSymbol(name))
     fail(at, "package: ",
-         name.empty() ? "an entry point needs a name" : "the name '" + name + "' is taken");
+         name.empty() ? "an entry point needs a name"
+                      : "the name '" + name + "' is taken; give this entry point another");
   checkPorts(name, inputs, outputs, at);
   try {
     Trace trace(impl->session, name, {Trace::Kind::Package, options.mode, options.weights}, at,

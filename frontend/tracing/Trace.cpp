@@ -117,8 +117,9 @@ Value Trace::read(const std::shared_ptr<VariableState> &original) {
     if (const Variable *average = options.weights->find(Variable(original)))
       variable = average->shared();
   if (variable->session && variable->session != session)
-    throw Error(text("the variable ", variable->name(),
-                     " belongs to another Session than the function that uses it", inModule()));
+    fail(line, "the variable ", variable->name(),
+         " belongs to another Session than the function that uses it", inModule(),
+         "; make the module and the function with one Session");
   auto [position, isNew] = positions.try_emplace(variable.get(), tracked.size());
   if (isNew) {
     declare(*variable);
