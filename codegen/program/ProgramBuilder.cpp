@@ -200,6 +200,22 @@ rt::Command Builder::command(rt::CommandKind kind, Operation *op, std::string na
   return result;
 }
 
+/// Whether a group uses an argument's element for its results' elements at the same index alone.
+static bool isReadInPlace(BlockArgument argument) {
+  SmallVector<Value> work{argument};
+  DenseSet<Operation *> seen;
+  while (!work.empty())
+    for (Operation *user : work.pop_back_val().getUsers()) {
+      if (isa<YieldOp>(user) || !seen.insert(user).second)
+        continue;
+      auto element = dyn_cast<ElementOpInterface>(user);
+      if (!element || !element.isPointwise())
+        return false;
+      llvm::append_range(work, user->getResults());
+    }
+  return true;
+}
+
 /// Whether `group` may write the new value straight over the old one: nothing reads the old one
 /// later, and the group itself only at the element it writes.
 bool Builder::mayUpdateInPlace(AssignOp assign, GroupOp group, unsigned result) {
@@ -218,13 +234,8 @@ bool Builder::mayUpdateInPlace(AssignOp assign, GroupOp group, unsigned result) 
         if (user == group) {
           BlockArgument argument = group.getBody().getArgument(use.getOperandNumber());
           if (group.getKind() != "pointwise" ||
-              argument.getType() != group.getResult(result).getType())
+              argument.getType() != group.getResult(result).getType() || !isReadInPlace(argument))
             return false;
-          for (Operation *inner : argument.getUsers()) {
-            auto element = dyn_cast<ElementOpInterface>(inner);
-            if (!isa<YieldOp>(inner) && !(element && element.isPointwise()))
-              return false;
-          }
           continue;
         }
         if (!isa<GroupOp>(user) || !user->isBeforeInBlock(group))

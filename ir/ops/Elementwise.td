@@ -136,7 +136,7 @@ def GeluTanhOp : Sinter_Unary<"gelu_tanh", "0.5 * x * (1.0 + tanh(0.797884560802
                               "g * geluTanhSlope(x)", 24>;
 def SigmoidOp : Sinter_Unary<"sigmoid", "sigmoid(x)", "g * y * (1.0 - y)", 16>;
 def TanhOp : Sinter_Unary<"tanh", "tanh(x)", "g * (1.0 - y * y)", 18>;
-def SiluOp : Sinter_Unary<"silu", "x * sigmoid(x)", "g * sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x)))", 18>;
+def SiluOp : Sinter_Unary<"silu", "silu(x)", "g * sigmoid(x) * (1.0 + x * (1.0 - sigmoid(x)))", 18>;
 def SoftplusOp : Sinter_Unary<"softplus", "softplus(x)", "g * sigmoid(x)", 24>;
 def MishOp : Sinter_Unary<"mish", "x * tanh(softplus(x))", "g * (tanh(softplus(x)) + x * sigmoid(x) * (1.0 - tanh(softplus(x)) * tanh(softplus(x))))", 44>;
 def SoftsignOp : Sinter_Unary<"softsign", "x / (1.0 + abs(x))", "g / ((1.0 + abs(x)) * (1.0 + abs(x)))", 6, "-2,2", "0">;

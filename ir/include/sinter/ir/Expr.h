@@ -108,6 +108,12 @@ template <class E> E sigmoid(const E &x) {
   E power = exp(-abs(x)), upper = 1.0 / (1.0 + power);
   return select(x >= 0.0, upper, power * upper);
 }
+/// x sigmoid(x), with the power as two factors, so that a small one is not rounded before x scales
+/// it.
+template <class E> E silu(const E &x) {
+  E root = exp(-0.5 * abs(x)), upper = 1.0 / (1.0 + root * root);
+  return select(x >= 0.0, x * upper, x * root * upper * root);
+}
 /// log(1 + exp(x)) without overflow.
 template <class E> E softplus(const E &x) { return max(x, 0.0) + log1p(exp(-abs(x))); }
 /// Derivative of the tanh form of GELU (Hendrycks and Gimpel, 2016).
