@@ -134,8 +134,10 @@ Entry Function::Impl::compile(std::span<const Array> inputs, std::span<const int
   trace.line = at;
   Traced traced = body(arguments);
   std::vector<mlir::Value> results;
-  for (const Tensor &result : traced.results)
-    results.push_back(trace.value(stateOf(result, at), at));
+  for (const Tensor &result : traced.results) {
+    stateOf(result, at); // an Error for one that holds nothing
+    results.push_back(trace.value(result.shared(), at));
+  }
   trace.finish(results);
   entry.observed = std::move(trace.observed);
   entry.tree = std::move(traced.tree);

@@ -77,8 +77,10 @@ void Package::trace(const std::string &name, const JitOptions &options, detail::
     }
     detail::Function::Traced traced = body(arguments);
     std::vector<mlir::Value> results;
-    for (const Tensor &result : traced.results)
-      results.push_back(trace.value(detail::stateOf(result, at), at));
+    for (const Tensor &result : traced.results) {
+      detail::stateOf(result, at); // an Error for one that holds nothing
+      results.push_back(trace.value(result.shared(), at));
+    }
     if (outputs.size() > results.size())
       fail(at, "package: '", name, "' returns ", results.size(), " Tensors, but ", outputs.size(),
            " outputs are named");
@@ -118,8 +120,12 @@ void Package::write(const std::string &path, Where at) const {
     if (!status.ok())
       fail(at, "package: ", status.message());
   };
+  // The graph is on the disk, all but its name, before the weights of an older one are replaced.
+  StatusOr<rt::AtomicFile> graph = rt::AtomicFile::create(path);
+  check(graph.status());
+  check(graph->write(bytes.data(), bytes.size()));
   check(rt::writeSafetensors(weights, std::move(views)));
-  check(rt::writeFile(path, bytes));
+  check(graph->commit());
 }
 
 std::string Package::str() const {

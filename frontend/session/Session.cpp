@@ -16,8 +16,9 @@ namespace sinter {
 
 namespace detail {
 
-/// Sessions of this thread, the newest last.
-static thread_local std::vector<SessionState *> living;
+/// Sessions of this thread, the newest last; those that were left or are gone drop out in
+/// current().
+static thread_local std::vector<std::weak_ptr<SessionState>> entered;
 
 SessionState::SessionState(Options chosen)
     : options(std::move(chosen)), context(mlir::MLIRContext::Threading::DISABLED) {
@@ -26,12 +27,18 @@ SessionState::SessionState(Options chosen)
 
 SessionState::~SessionState() = default;
 
-void SessionState::enter() { living.push_back(this); }
+void SessionState::enter() { entered.push_back(weak_from_this()); }
 
-void SessionState::leave() { std::erase(living, this); }
+void SessionState::leave() { left = true; }
 
 std::shared_ptr<SessionState> SessionState::current() {
-  return living.empty() ? nullptr : living.back()->shared_from_this();
+  while (!entered.empty()) {
+    std::shared_ptr<SessionState> newest = entered.back().lock();
+    if (newest && !newest->left)
+      return newest;
+    entered.pop_back();
+  }
+  return nullptr;
 }
 
 std::shared_ptr<VariableState> SessionState::addVariable(const std::string &name, DType dtype,

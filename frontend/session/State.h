@@ -40,6 +40,7 @@ struct SessionState : std::enable_shared_from_this<SessionState> {
   static std::shared_ptr<SessionState> current();
   void enter();
   void leave();
+  bool left = false; ///< its Session is gone; what it made may live on
 
   /// Makes a variable, zero at first. A name that a living variable has is an Error.
   std::shared_ptr<VariableState> addVariable(const std::string &name, DType dtype, rt::Dims dims,

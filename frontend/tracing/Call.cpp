@@ -6,6 +6,8 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace sinter::detail {
@@ -54,7 +56,7 @@ Value Call::value(const Operand &operand, Type type) {
   MLIRContext &context = trace->session->context;
   switch (operand.kind) {
   case Operand::Kind::Tensor: {
-    Value value = trace->value(*operand.state, at);
+    Value value = trace->value(operand.state, at);
     return type ? cast(value, type) : value;
   }
   case Operand::Kind::Variable: {
@@ -185,6 +187,16 @@ Value Call::filled(RankedTensorType type, double number) {
 Value Call::filled(RankedTensorType type, int64_t number) {
   if (isa<FloatType>(type.getElementType()))
     return filled(type, double(number));
+  auto integer = llvm::cast<IntegerType>(type.getElementType());
+  int64_t width = integer.getWidth();
+  int64_t least = integer.isUnsigned() || width == 1 ? 0 : llvm::minIntN(width);
+  int64_t most = width == 64            ? llvm::maxIntN(64)
+                 : integer.isUnsigned() ? int64_t(llvm::maxUIntN(width))
+                 : width == 1           ? 1
+                                        : llvm::maxIntN(width);
+  if (number < least || number > most)
+    fail(text("the number ", number, " does not fit ", name(dtypeOf(type)), ", which holds ", least,
+              " to ", most, "; cast the Tensor first"));
   auto value = IntegerAttr::get(type.getElementType(), number);
   return ir::FullOp::create(builder(), location(), type, value);
 }

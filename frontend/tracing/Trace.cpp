@@ -78,7 +78,8 @@ Value Trace::constant(const TensorState &tensor, Location location) {
   return ir::ConstantOp::create(builder, location, type, values);
 }
 
-Value Trace::value(const TensorState &tensor, Where at) {
+Value Trace::value(const std::shared_ptr<const TensorState> &state, Where at) {
+  const TensorState &tensor = *state;
   if (tensor.trace) {
     if (tensor.trace == info)
       return tensor.value;
@@ -89,7 +90,7 @@ Value Trace::value(const TensorState &tensor, Where at) {
          placeOf(tensor.made), ") is used ", outside ? "outside it" : "in '" + info->name + "'",
          ": return it from its function, or make it a Variable and assign() it", inModule());
   }
-  auto [known, isNew] = captured.try_emplace(&tensor, Value());
+  auto [known, isNew] = captured.try_emplace(state, Value());
   if (isNew) {
     Location made = location(tensor.made);
     if (options.kind == Kind::Eager) {

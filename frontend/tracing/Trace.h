@@ -64,7 +64,7 @@ public:
   mlir::Value addArgument(mlir::RankedTensorType type, const std::string &name,
                           mlir::Location location);
   /// The value of a Tensor: its own, or an array's as an argument (Eager) or a constant.
-  mlir::Value value(const TensorState &tensor, Where at);
+  mlir::Value value(const std::shared_ptr<const TensorState> &tensor, Where at);
   /// A variable's value now: as the step began, or as assigned since.
   mlir::Value read(const std::shared_ptr<VariableState> &variable);
   void assign(const std::shared_ptr<VariableState> &variable, mlir::Value value);
@@ -107,8 +107,7 @@ private:
   Trace *outer;
   std::vector<Tracked> tracked; ///< in order of first use
   std::map<const VariableState *, size_t> positions;
-  std::map<const TensorState *, mlir::Value> captured;
-  std::vector<std::shared_ptr<const TensorState>> kept; ///< so that captured's keys stay apart
+  std::map<std::shared_ptr<const TensorState>, mlir::Value> captured; ///< kept, so keys stay apart
   int64_t randomIds = 0;
 };
 

@@ -126,6 +126,87 @@ TEST(Compiled, EpochsFillTheStruct) {
   EXPECT_EQ(batches, 2);
 }
 
+TEST(Compiled, ArraysOfTwoStatementsStayTwo) {
+  sn::Session session{quiet()};
+  auto f = sn::jit(session, [](Tensor x) {
+    Tensor y = x + Array::of<float>({1, 2});
+    return y + Array::of<float>({10, 20});
+  });
+  EXPECT_EQ(f(Array::of<float>({0, 0})).str(), "[11. 22.]");
+}
+
+struct Holder : sn::Module<Holder> {
+  using Module::Module;
+  sn::Buffer value{{this, "value"}, {300, 300}, sn::Init::constant(1)};
+};
+
+/// 300 x 300, so that several tasks share the update.
+Array ramp(int64_t shift) {
+  Array array = Array::empty(sn::f32, {300, 300});
+  for (int64_t i = 0; i < array.elements(); ++i)
+    array.data<float>()[i] = float((i * 37 + shift) % 101) - 50;
+  return array;
+}
+
+TEST(Compiled, AVariableIsNotOverwrittenWhileItsOtherElementsAreRead) {
+  for (int64_t shift : {-1, 0, 1}) {
+    sn::Session session{quiet()};
+    Holder holder{session};
+    const sn::Buffer &v = holder.value;
+    v.set(ramp(3));
+    auto step = sn::jit(session, [&](Tensor x) {
+      Tensor positive = relu(Tensor(v) * 0.5);
+      v.assign(v + (shift ? roll(positive, shift, 0) : transpose(positive)) + x);
+      return sum(x);
+    });
+    step(ramp(5));
+    Array before = ramp(3), x = ramp(5);
+    for (int64_t i = 0; i < 300; ++i)
+      for (int64_t j = 0; j < 300; ++j) {
+        int64_t from = shift ? (i - shift + 300) % 300 * 300 + j : j * 300 + i;
+        double expected = before.floatAt(i * 300 + j) + std::max(0.0, before.floatAt(from) * 0.5) +
+                          x.floatAt(i * 300 + j);
+        ASSERT_EQ(v.value().floatAt(i * 300 + j), expected) << shift << ' ' << i << ' ' << j;
+      }
+  }
+}
+
+TEST(Compiled, MoreThreadsThanThereCanBe) {
+  sn::Options options = quiet();
+  options.threads = 1000000;
+  sn::Session session{options};
+  auto f = sn::jit(session, [](Tensor x) { return x + 1; });
+  EXPECT_EQ(f(Array::of<float>({1})).item<float>(), 2);
+}
+
+TEST(Compiled, NumbersThatDoNotFitAreRefused) {
+  sn::Session session{quiet()};
+  auto f = sn::jit(session, [](Tensor x) { return x > 300; });
+  std::string message = messageOf([&] { f(Array::zeros(sn::u8, {2})); });
+  EXPECT_NE(message.find("300 does not fit u8, which holds 0 to 255"), message.npos) << message;
+}
+
+TEST(Compiled, AnUnknownPassToDumpIsNamed) {
+  sn::Options options = quiet();
+  options.dumpIr = {"after:sinter-fusio"};
+  sn::Session session{options};
+  auto f = sn::jit(session, [](Tensor x) { return x + 1; });
+  std::string message = messageOf([&] { f(Array::zeros(sn::f32, {2})); });
+  EXPECT_NE(message.find("did you mean sinter-fusion?"), message.npos) << message;
+}
+
+TEST(Compiled, ASessionThatIsGoneIsNotTheCurrentOne) {
+  sn::Session outer{quiet()};
+  Tensor kept;
+  {
+    sn::Session inner{quiet()};
+    kept = sn::ones({2}) + 1;
+  }
+  Holder holder{outer};
+  EXPECT_EQ((holder.value + sn::ones({300})).array().floatAt(0), 2);
+  EXPECT_EQ(kept.array().str(), "[2. 2.]");
+}
+
 TEST(Compiled, ResultsOutliveTheSession) {
   Array result;
   Tensor tensor;
