@@ -4,6 +4,7 @@
 #include "jit/Jit.h"
 #include "program/ProgramBuilder.h"
 
+#include "sinter/base/text.h"
 #include "sinter/core/isa.h"
 #include "sinter/passes/Passes.h"
 #include "sinter/passes/Pipelines.h"
@@ -20,6 +21,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
 
 #include <chrono>
 
@@ -49,10 +52,18 @@ static LogicalResult dumpAfter(PassManager &manager, const std::vector<std::stri
   std::string pipeline;
   llvm::raw_string_ostream stream(pipeline);
   manager.printAsTextualPipeline(stream);
+  std::vector<std::string> names{"all"};
+  for (StringRef rest = pipeline; rest.contains("sinter-");) {
+    rest = rest.drop_front(rest.find("sinter-"));
+    StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '-'; });
+    names.push_back(name.str());
+    rest = rest.drop_front(name.size());
+  }
   for (StringRef item : wanted) {
     item.consume_front("after:");
-    if (item != "all" && (!item.starts_with("sinter-") || !StringRef(pipeline).contains(item)))
-      return emitError(loc) << "--dump-ir: no pass '" << item << "' in " << pipeline;
+    if (!llvm::is_contained(names, item))
+      return emitError(loc) << "--dump-ir: no pass is called '" << item << "'; did you mean "
+                            << nearestName(item, names) << "? The passes are " << pipeline;
   }
   bool all = llvm::is_contained(wanted, "all");
   manager.getContext()->disableMultithreading();

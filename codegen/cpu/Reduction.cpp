@@ -94,64 +94,71 @@ struct ReductionBuilder {
     return linear;
   }
 
-  /// Two kernels: partial accumulators of each chunk, then their combination.
-  void inChunks() {
-    SmallVector<Type> types = makeTemporaries();
-    auto &level = layout.levels[0];
-    unsigned outputs = unsigned(group.getOutputs().size());
-    AffineExpr chunks = layout.chunks();
-    SmallVector<int64_t> outer; // kept dimensions that tasks run over
+  /// Kept dimensions that the tasks of chunks run over.
+  SmallVector<int64_t> outerDims() {
+    SmallVector<int64_t> outer;
     for (int64_t dim : layout.kept)
       if (layout.rows || dim != layout.lane)
         outer.push_back(dim);
-    auto split = [&](KernelEmitter &k, ReductionEmitter &emitter, Value task, Value &chunk,
-                     Value &from, Value &to) {
-      Dims sizes = layout.sizes(outer);
-      sizes.insert(sizes.begin(), chunks);
+    return outer;
+  }
+
+  /// Two kernels: partial accumulators of each chunk, then their combination.
+  void inChunks() {
+    SmallVector<Type> types = makeTemporaries();
+    accumulateChunks(types);
+    combineChunks(types);
+  }
+
+  void accumulateChunks(ArrayRef<Type> types) {
+    auto &level = layout.levels[0];
+    unsigned outputs = unsigned(group.getOutputs().size());
+    SmallVector<int64_t> outer = outerDims();
+    KernelEmitter k(module, name + "_partial", group.getLoc(), group.getBody().getArguments(),
+                    outputs + unsigned(types.size()));
+    ReductionEmitter emitter{layout, k, target, unsigned(group.getInputs().size())};
+    auto save = [&](Value chunk, ArrayRef<Index> at, ValueRange state) {
+      for (auto [i, value] : llvm::enumerate(state))
+        k.storeRaw(unsigned(buffers() + i), value, partialIndex(k, chunk, at));
+    };
+    Dims sizes = layout.sizes(outer);
+    sizes.insert(sizes.begin(), layout.chunks());
+    k.loop(k.begin(), k.end(), 1, [&](Value task) {
       SmallVector<Value> parts = k.delinearize(task, sizes);
       SmallVector<Index> at = emitter.start();
       for (auto [dim, value] : llvm::zip(outer, llvm::drop_begin(parts)))
         at[dim] = {value, 0};
-      chunk = parts[0];
-      from = k.mul(chunk, k.index(layout.chunk));
-      to = k.minimum(k.add(from, k.index(layout.chunk)), k.dim(layout.domain[layout.chunkDim]));
-      return at;
-    };
-    {
-      KernelEmitter k(module, name + "_partial", group.getLoc(), group.getBody().getArguments(),
-                      outputs + unsigned(types.size()));
-      ReductionEmitter emitter{layout, k, target, unsigned(group.getInputs().size())};
-      auto save = [&](Value chunk, ArrayRef<Index> at, ValueRange state) {
-        for (auto [i, value] : llvm::enumerate(state))
-          k.storeRaw(unsigned(buffers() + i), value, partialIndex(k, chunk, at));
-      };
-      k.loop(k.begin(), k.end(), 1, [&](Value task) {
-        Value chunk, from, to;
-        SmallVector<Index> at = split(k, emitter, task, chunk, from, to);
-        if (layout.rows)
-          return save(chunk, at, emitter.rowPass(level, layout.domainOutputs[0], at, from, to));
-        emitter.columns(k.index(0), k.dim(layout.domain[layout.lane]),
-                        [&](Value column, int64_t lanes, int64_t vectors) {
-                          emitter.columnPass(at, column, lanes, vectors, from, to,
-                                             [&](ArrayRef<Index> at, ValueRange state) {
-                                               save(chunk, at, state);
-                                             });
-                        });
-      });
-      k.finish();
-      SmallVector<unsigned> operands = allOperands(group);
-      for (size_t i = 0; i < types.size(); ++i)
-        operands.push_back(unsigned(buffers() + i));
-      addKernel(name + "_partial", product(layout.sizes(outer), context) * chunks, operands,
-                outputs + unsigned(types.size()));
-    }
+      Value chunk = parts[0], from = k.mul(chunk, k.index(layout.chunk));
+      Value to =
+          k.minimum(k.add(from, k.index(layout.chunk)), k.dim(layout.domain[layout.chunkDim]));
+      if (layout.rows)
+        return save(chunk, at, emitter.rowPass(level, layout.domainOutputs[0], at, from, to));
+      emitter.columns(k.index(0), k.dim(layout.domain[layout.lane]),
+                      [&](Value column, int64_t lanes, int64_t vectors) {
+                        emitter.columnPass(
+                            at, column, lanes, vectors, from, to,
+                            [&](ArrayRef<Index> at, ValueRange state) { save(chunk, at, state); });
+                      });
+    });
+    k.finish();
+    SmallVector<unsigned> operands = allOperands(group);
+    for (size_t i = 0; i < types.size(); ++i)
+      operands.push_back(unsigned(buffers() + i));
+    addKernel(name + "_partial", product(sizes, context), operands,
+              outputs + unsigned(types.size()));
+  }
+
+  void combineChunks(ArrayRef<Type> types) {
+    auto &level = layout.levels[0];
+    unsigned outputs = unsigned(group.getOutputs().size());
+    SmallVector<int64_t> outer = outerDims();
     KernelEmitter k(module, name + "_combine", group.getLoc(), group.getBody().getArguments(),
                     outputs + unsigned(types.size()));
     unsigned firstPartial = unsigned(group.getInputs().size());
     ReductionEmitter emitter{layout, k, target, firstPartial + unsigned(types.size())};
     auto combineAt = [&](ArrayRef<Index> at) {
       Values state =
-          k.loop(k.index(0), k.dim(chunks), 1, emitter.initial(level),
+          k.loop(k.index(0), k.dim(layout.chunks()), 1, emitter.initial(level),
                  [&](Value chunk, ValueRange carried) {
                    Values partial;
                    for (auto [i, type] : llvm::enumerate(types))
@@ -162,7 +169,6 @@ struct ReductionBuilder {
       emitter.defineResults(level, state);
       emitter.writeReduced(at);
     };
-    AffineExpr tasks = product(layout.sizes(outer), context);
     k.loop(k.begin(), k.end(), 1, [&](Value task) {
       SmallVector<Index> at = keptAt(k, emitter, outer, task);
       if (layout.rows)
@@ -188,7 +194,7 @@ struct ReductionBuilder {
     llvm::append_range(operands,
                        llvm::seq<unsigned>(buffers(), buffers() + unsigned(types.size())));
     llvm::append_range(operands, llvm::seq<unsigned>(firstPartial, buffers()));
-    addKernel(name + "_combine", tasks, operands, outputs);
+    addKernel(name + "_combine", product(layout.sizes(outer), context), operands, outputs);
   }
 
   /// Lanes with which the reduced outputs can be computed along the lane dimension.

@@ -113,7 +113,9 @@ ScalarExpr arctangent2(const ScalarExpr &y, const ScalarExpr &x) {
     return size.with(math::CopySignOp::create(size.builder, size.loc, size.value, sign.value));
   };
   ScalarExpr a = abs(y), b = abs(x), zero = x.constant(0);
-  ScalarExpr low = min(a, b), high = max(a, b);
+  // Halves and quarters of huge coordinates have the same quotient, and a sum.
+  ScalarExpr scale = select(max(a, b) > 0x1p126, x.constant(0.25), x.constant(1));
+  ScalarExpr low = min(a, b) * scale, high = max(a, b) * scale;
   ScalarExpr isSteep = low > high * 0.41421356237;
   ScalarExpr quotient = select(isSteep, low - high, low) / select(isSteep, low + high, high);
   ScalarExpr t = select(eq(a, b), zero, quotient), square = t * t; // 0/0 and infinities too

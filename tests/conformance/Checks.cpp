@@ -167,7 +167,8 @@ void Suite::checkForward(Backend &backend, size_t index) {
   std::vector<ReferenceTensor> scales;
   if (allowed.of == Bound::Of::Terms)
     scales = scalesOf(index);
-  for (size_t r = 0; r < results->size() && r < c.results.size(); ++r) {
+  ASSERT_EQ(results->size(), c.results.size()) << c.name << ": " << backend.name();
+  for (size_t r = 0; r < results->size(); ++r) {
     const ReferenceTensor *scale = r < scales.size() ? &scales[r] : nullptr;
     if (std::string wrong = compare(c.results[r], (*results)[r], allowed, c.row.terms, scale);
         !wrong.empty())
@@ -182,7 +183,10 @@ void Suite::checkBackward(Backend &backend, size_t index) {
   Case &c = cases[index];
   std::map<std::string, ReferenceTensor> variables = c.variables;
   auto gradients = runCompiled(backend, "grad", index, c.allArguments(), variables);
-  for (size_t g = 0; gradients && g < gradients->size() && g < c.gradients.size(); ++g)
+  if (!gradients)
+    return;
+  ASSERT_EQ(gradients->size(), c.gradients.size()) << c.name << ": " << backend.name();
+  for (size_t g = 0; g < gradients->size(); ++g)
     if (std::string wrong =
             compare(c.gradients[g], (*gradients)[g], bound("gradient"), c.row.terms);
         !wrong.empty())

@@ -55,6 +55,14 @@ static void addWideRow(RowMaker &maker, StringRef element) {
   maker.add(std::move(row), "wide");
 }
 
+/// Operands whose sum overflows.
+static void addHugeRow(RowMaker &maker) {
+  Row row;
+  for (size_t i = 0; i < maker.op.operands.size(); ++i)
+    row.inputs.push_back(maker.input({257}, "f32", uniform(-3e38, 3e38)));
+  maker.add(std::move(row), "huge");
+}
+
 /// Operands that only together have the result's shape.
 static void addBroadcastRow(RowMaker &maker, StringRef element) {
   Row row;
@@ -77,6 +85,8 @@ static void addFamilyRows(RowMaker &maker) {
     addSpecialRow(maker, element);
   }
   addBroadcastRow(maker, elements[0]);
+  if (maker.op.mnemonic == "atan2")
+    addHugeRow(maker);
   for (const std::string &element : elements)
     if (llvm::is_contained(kFloats, element))
       addWideRow(maker, element);
