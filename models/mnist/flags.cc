@@ -1,10 +1,13 @@
 #include "flags.h"
 
+#include "sinter/base/text.h"
 #include "sinter/sinter.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -37,10 +40,12 @@ static constexpr const char *kUsage =
 using Place = std::variant<std::string *, int64_t *, double *>;
 
 template <class T> static void parseNumber(const std::string &flag, std::string_view text, T &to) {
+  constexpr double kMost = 1e12; // far from where products of two of them overflow
   T value{};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
-    throw Error(flag + ": '" + std::string(text) + "' is not a positive number");
+  if (error != std::errc() || end != text.data() + text.size() || !(value > 0) ||
+      double(value) > kMost)
+    throw Error(flag + ": '" + std::string(text) + "' is not a positive number up to 1e12");
   to = value;
 }
 
@@ -51,6 +56,19 @@ static void set(const std::string &flag, Place place, std::string_view text) {
     parseNumber(flag, text, **integer);
   else
     parseNumber(flag, text, *std::get<double *>(place));
+}
+
+static std::string unknown(const std::string &word,
+                           std::span<const std::pair<const char *, Place>> known) {
+  std::vector<std::string> names;
+  for (const auto &[name, place] : known)
+    names.push_back(name);
+  std::string name = word.substr(0, word.find('='));
+  if (std::find(names.begin(), names.end(), name) != names.end())
+    return name + " needs a value: " + name + "=…";
+  std::string_view near = sinter::nearestName(name, names);
+  return "unknown flag '" + word + "'" +
+         (near.empty() ? "; --help lists the flags" : "; did you mean " + std::string(near) + "?");
 }
 
 Flags parseFlags(int argc, char **argv) {
@@ -86,7 +104,7 @@ Flags parseFlags(int argc, char **argv) {
         found = true;
       }
     if (!found)
-      throw Error("unknown flag '" + std::string(word) + "'; --help lists the flags");
+      throw Error(unknown(std::string(word), known));
   }
   if (flags.model != "cnn" && flags.model != "mlp")
     throw Error("--model: '" + flags.model + "' is neither cnn nor mlp");

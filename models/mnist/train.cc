@@ -135,7 +135,7 @@ private:
   void trainEpoch() {
     Progress progress("epoch " + std::to_string(done / perEpoch + 1) + "/" +
                           std::to_string(flags.epochs),
-                      perEpoch, flags.batch);
+                      perEpoch, flags.batch, done % perEpoch);
     train.resetStats();
     for (const Digits<sn::Array> &b : sn::data::epoch<Digits>(train)) {
       if (!flags.batches.empty())
@@ -230,7 +230,7 @@ int main(int argc, char **argv) try {
   std::signal(SIGINT, [](int) { interrupted = true; });
   return flags.model == "cnn" ? Trainer<Cnn>(flags, options).run()
                               : Trainer<Mlp>(flags, options).run();
-} catch (const sn::Error &error) {
+} catch (const std::exception &error) {
   std::fprintf(stderr, "mnist_train: %s\n", error.what());
   return 1;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace sinter::rt {
 namespace {
@@ -35,9 +36,14 @@ template <class T> T awaitChange(const std::atomic<T> &value, T old) {
 ThreadPool::ThreadPool(int threads) {
   if (threads <= 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
+  threads = std::min(threads, kMostThreads);
   workers.reserve(threads - 1);
-  for (int i = 1; i < threads; ++i)
-    workers.emplace_back([this, i] { workerMain(i); });
+  try {
+    for (int i = 1; i < threads; ++i)
+      workers.emplace_back([this, i] { workerMain(i); });
+  } catch (const std::system_error &) {
+    // The system gives no more of them: results do not depend on their number.
+  }
 }
 
 ThreadPool::~ThreadPool() {

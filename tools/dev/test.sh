@@ -25,7 +25,7 @@ runPart() {
   case $1 in
     lint) lintPart ;;
     unit) buildPart release && runCTest release unit --label-exclude 'slow|gpu|lit|conformance' ;;
-    conformance) buildPart release && runCTest release conformance --label-regex conformance ;;
+    conformance) buildPart release && conformancePart ;;
     e2e) buildPart release && runCTest release e2e --label-regex slow ;;
     lit) buildPart release && runLit tests ;;
     docs) buildPart release && step docs python3 tools/dev/docs.py --check ;;
@@ -36,6 +36,17 @@ runPart() {
     tests/*) buildPart release && runLit "$1" ;;
     *) buildPart release && runCTest release "$(tr -c 'A-Za-z0-9\n' _ <<<"$1")" --tests-regex "$1" ;;
   esac
+}
+
+# Ends with the counts of all shards together.
+conformancePart() {
+  local status=0
+  runCTest release conformance --label-regex conformance --test-output-size-passed 1048576 || status=1
+  grep -ho 'conformance: [0-9].*' "$RESULTS/conformance.ctest.xml" | awk '
+    { for (i = 2; i <= NF; ++i) if ($i ~ /^[0-9]+$/) { sum[i] += $i; word[i] = "" } else word[i] = $i; n = NF }
+    END { if (!n) exit 1
+          printf "conformance:"; for (i = 2; i <= n; ++i) printf " %s", i in sum ? sum[i] : word[i]; print "" }' || status=1
+  return $status
 }
 
 # step NAME command…: one result of its own, passed when the command succeeds.
@@ -77,7 +88,7 @@ runCTest() {
   shift 2
   parallel=$(nproc)
   [[ $name != e2e ]] || parallel=1
-  GTEST_OUTPUT=xml:$RESULTS/$name.gtest/ ctest --test-dir "build/$preset" --output-on-failure --no-tests=ignore \
+  GTEST_OUTPUT=xml:$RESULTS/$name.gtest/ ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
     --timeout 900 -j "$parallel" --output-junit "$RESULTS/$name.ctest.xml" "$@"
 }
 

@@ -89,7 +89,8 @@ public:
   ~Executable();
 
   /// Runs the entry from `inputs` into `outputs`, which must not overlap. Errors
-  /// name the port, what it takes and what it got; nothing was run then.
+  /// name the port, what it takes and what it got; nothing was run then. Only a failure of the
+  /// library or of check-numerics stops a step halfway, with variables as they then are.
   Status run(std::span<const Argument> inputs, std::span<const Argument> outputs);
   /// As `run`, with new arrays for the outputs.
   StatusOr<std::vector<Array>> call(std::span<const Array> inputs);

@@ -23,7 +23,9 @@ public:
   /// `worker` is below `threads()` and used by one thread at a time.
   using Body = FunctionRef<void(int64_t begin, int64_t end, int worker)>;
 
-  /// `threads` counts the caller; 0: one for each hardware thread.
+  static constexpr int kMostThreads = 1024;
+  /// `threads` counts the caller; 0: one for each hardware thread. There are fewer where the system
+  /// gives no more.
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
