@@ -20,6 +20,8 @@ void buildGraphPipeline(OpPassManager &manager, const GraphOptions &options) {
     return;
   functions.addPass(createLayoutPass({options.reportLayout}));
   functions.addPass(createSimplifyPass());
+  functions.addPass(createFlattenPass());
+  functions.addPass(createSimplifyPass());
 }
 
 namespace {

@@ -74,6 +74,7 @@ bool Suite::build() {
 void Suite::print() const {
   OpPrintingFlags flags;
   (*module)->print(llvm::outs(), flags.enableDebugInfo());
+  llvm::outs().flush(); // GoogleTest writes to the same place its own way
 }
 
 Block *Suite::addFunction(StringRef name, ArrayRef<Type> arguments) {

@@ -445,7 +445,8 @@ TEST_F(Misuse, Packages) {
   package.add("f", classify, {{"x", sn::f32, {1, 6262}}});
   EXPECT_HAS(messageOf([&] { package.add("f", classify, {{"x", sn::f32, {1, 6262}}}); }),
              "the name 'f' is taken");
-  EXPECT_HAS(messageOf([&] { package.write("/nowhere/x.mlirbc"); }), "/nowhere/x.mlirbc: No such file");
+  EXPECT_HAS(messageOf([&] { package.write("/nowhere/x.mlirbc"); }),
+             "/nowhere/x.mlirbc: No such file");
   sn::Dim n = sn::dim("n");
   auto fixed = [&](Tensor x) { return x * double(x.size(0)); };
   EXPECT_HAS(messageOf([&] { package.add("g", fixed, {{"x", sn::f32, {n}}}); }),

@@ -45,6 +45,15 @@ def LayoutPass : Pass<"sinter-layout", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::sinter::ir::SinterDialect"];
 }
 
+def FlattenPass : Pass<"sinter-flatten", "::mlir::func::FuncOp"> {
+  let summary = "Flattens images as they lie in front of a linear layer, and permutes its weight instead";
+  let description = [{
+    Where images become the rows of a matrix, the order of their elements is visible, and the layout pass leaves a transpose
+    of the whole batch, forward and backward. Permuting the weight, and its gradient back, moves far less.
+  }];
+  let dependentDialects = ["::sinter::ir::SinterDialect"];
+}
+
 def RecomputePass : Pass<"sinter-recompute", "::mlir::func::FuncOp"> {
   let summary = "Computes cheap values again in the backward pass instead of keeping them";
   let description = [{
