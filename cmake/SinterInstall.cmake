@@ -66,6 +66,8 @@ endforeach()
 if(SINTER_BUILD_COMPILER)
   set_target_properties(sinter_mlir PROPERTIES EXPORT_NAME mlir)
   install(TARGETS sinter_mlir EXPORT sinterTargets)
+  # LLVM's libraries may lie where the loader doesn't look by itself.
+  set_target_properties(sinter-compile PROPERTIES INSTALL_RPATH "${LLVM_LIBRARY_DIRS}")
   install(TARGETS sinter sinter-compile EXPORT sinterTargets)
   if(TARGET sinter-opt)
     install(TARGETS sinter-opt)

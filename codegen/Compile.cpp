@@ -4,7 +4,6 @@
 #include "jit/Jit.h"
 #include "program/ProgramBuilder.h"
 
-#include "sinter/base/text.h"
 #include "sinter/core/isa.h"
 #include "sinter/passes/Passes.h"
 #include "sinter/passes/Pipelines.h"
@@ -56,14 +55,15 @@ static LogicalResult dumpAfter(PassManager &manager, const std::vector<std::stri
   for (StringRef rest = pipeline; rest.contains("sinter-");) {
     rest = rest.drop_front(rest.find("sinter-"));
     StringRef name = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '-'; });
-    names.push_back(name.str());
+    if (!llvm::is_contained(names, name))
+      names.push_back(name.str());
     rest = rest.drop_front(name.size());
   }
   for (StringRef item : wanted) {
     item.consume_front("after:");
     if (!llvm::is_contained(names, item))
-      return emitError(loc) << "--dump-ir: no pass is called '" << item << "'; did you mean "
-                            << nearestName(item, names) << "? The passes are " << pipeline;
+      return emitError(loc) << "--dump-ir: no pass is called '" << item << "'; the passes are "
+                            << llvm::join(names, ", ");
   }
   bool all = llvm::is_contained(wanted, "all");
   manager.getContext()->disableMultithreading();

@@ -3,6 +3,7 @@
 #include "sinter/base/text.h"
 
 #include <chrono>
+#include <exception>
 
 namespace sinter::rt::data {
 
@@ -21,6 +22,16 @@ private:
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 };
 
+/// What a user's function gives. An exception is its error: it must not end a worker.
+template <class Function>
+auto guarded(const std::string &stage, const Function &function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::exception &exception) {
+    return makeError(Code::InvalidArgument, stage, ": ", exception.what());
+  }
+}
+
 } // namespace
 
 std::vector<std::string> BatchBuilder::stages() const {
@@ -33,10 +44,11 @@ std::vector<std::string> BatchBuilder::stages() const {
 
 StatusOr<Sample> BatchBuilder::make(const SampleInfo &info, std::vector<double> &seconds) const {
   StageClock clock;
-  StatusOr<Sample> sample = spec.dataset->at(info.index);
+  StatusOr<Sample> sample = guarded("read", [&] { return spec.dataset->at(info.index); });
   clock.addTo(seconds[0]);
   for (size_t i = 0; sample.ok() && i < spec.maps.size(); ++i) {
-    sample = spec.maps[i].function(std::move(*sample), info);
+    const PipelineSpec::Map &map = spec.maps[i];
+    sample = guarded(map.name, [&] { return map.function(std::move(*sample), info); });
     clock.addTo(seconds[i + 1]);
   }
   if (!sample.ok())
@@ -90,7 +102,8 @@ BuiltBatch BatchBuilder::build(const Schedule &schedule, const Slot &slot,
                  static_cast<int64_t>(samples.size()),
                  schedule.isLast(slot)};
   StageClock clock;
-  StatusOr<std::vector<Array>> arrays = spec.batch.collate(std::move(samples));
+  StatusOr<std::vector<Array>> arrays =
+      guarded("batch", [&] { return spec.batch.collate(std::move(samples)); });
   clock.addTo(built.seconds.back());
   if (!arrays.ok()) {
     built.error = makeError(arrays.status().code(), "batch ", built.batch.index, " of epoch ",

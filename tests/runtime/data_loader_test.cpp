@@ -300,6 +300,22 @@ TEST(Loader, ErrorsReachTheConsumerInOrder) {
   }
 }
 
+TEST(Loader, ExceptionsOfAMapAreErrors) {
+  for (int workers : {0, 2}) {
+    Loader loader = numbers(8)
+                        .map([](Sample sample) -> StatusOr<Sample> {
+                          if (sample[0].item<int>() == 5)
+                            throw std::runtime_error("no such word");
+                          return sample;
+                        })
+                        .batch(2)
+                        .workers(workers);
+    EXPECT_TRUE(loader.next().ok());
+    EXPECT_TRUE(loader.next().ok());
+    expectError(loader.next().status(), "sample 5 of epoch 0", "no such word");
+  }
+}
+
 static Pipeline withBad(std::set<int64_t> bad) {
   return numbers(12).map([bad](Sample sample, const SampleInfo &info) -> StatusOr<Sample> {
     if (bad.count(info.index))
