@@ -177,6 +177,14 @@ std::optional<int64_t> constantSize(AffineExpr dim) {
   return std::nullopt;
 }
 
+int64_t estimatedElements(ArrayRef<AffineExpr> dims) {
+  constexpr int64_t kSymbolic = 256;
+  int64_t count = 1;
+  for (AffineExpr dim : dims)
+    count *= constantSize(dim).value_or(kSymbolic);
+  return count;
+}
+
 bool isOne(AffineExpr dim) { return constantSize(dim) == 1; }
 
 std::string toString(ArrayRef<AffineExpr> dims) {

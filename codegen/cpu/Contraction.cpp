@@ -53,15 +53,16 @@ struct Tiling {
     block.rows = llvm::alignTo(atMost(sizes.m, kBlockRows), tile.rows);
     block.columns = llvm::alignTo(atMost(sizes.n, kBlockColumns), tile.columns);
     constexpr int64_t kManyTasks = 8, kLittleWork = 1 << 16;
-    int64_t work = estimate({sizes.batch, sizes.m, sizes.n, sizes.k});
+    int64_t work = estimatedElements({sizes.batch, sizes.m, sizes.n, sizes.k});
     auto tasks = [&] {
-      return int64_t(estimate({sizes.batch}) * llvm::divideCeil(estimate({sizes.m}), block.rows) *
-                     llvm::divideCeil(estimate({sizes.n}), block.columns));
+      return int64_t(estimatedElements({sizes.batch}) *
+                     llvm::divideCeil(estimatedElements({sizes.m}), block.rows) *
+                     llvm::divideCeil(estimatedElements({sizes.n}), block.columns));
     };
     while (tasks() < kManyTasks && work > kLittleWork && block.rows > 4 * tile.rows)
       block.rows = llvm::alignTo(block.rows / 2, tile.rows);
     int64_t wanted = llvm::divideCeil(kManyTasks, std::max<int64_t>(1, tasks()));
-    int64_t deep = estimate({sizes.k});
+    int64_t deep = estimatedElements({sizes.k});
     if (wanted > 1 && work > kLittleWork && deep >= 4 * depth)
       chunk = llvm::alignTo(std::max<int64_t>(deep / wanted, 2 * depth), depth);
   }

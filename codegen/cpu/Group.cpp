@@ -41,14 +41,6 @@ int64_t grainElements(GroupOp group) {
   return llvm::alignTo(std::max(kFewest, kInstructions / (groupCost(group) + 3)), 64);
 }
 
-int64_t estimate(ArrayRef<AffineExpr> dims) {
-  constexpr int64_t kSymbolic = 256;
-  int64_t count = 1;
-  for (AffineExpr dim : dims)
-    count *= constantSize(dim).value_or(kSymbolic);
-  return count;
-}
-
 SmallVector<unsigned> allOperands(GroupOp group) {
   return llvm::to_vector(
       llvm::seq<unsigned>(0, group.getInputs().size() + group.getOutputs().size()));

@@ -50,8 +50,6 @@ bool lanesPossible(mlir::Value value, int64_t dim);
 int64_t groupCost(ir::GroupOp group);
 /// Elements that make a task worth handing to a thread; a multiple of every vector width.
 int64_t grainElements(ir::GroupOp group);
-/// The number of elements, with symbolic sizes taken as large.
-int64_t estimate(llvm::ArrayRef<mlir::AffineExpr> dims);
 /// All buffers of the group in order, for kernels that take every one.
 llvm::SmallVector<unsigned> allOperands(ir::GroupOp group);
 /// The number of lanes for a dimension of this size: at most the target's, a power of two no larger

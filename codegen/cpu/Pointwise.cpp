@@ -85,7 +85,7 @@ GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const Ta
     bool vectorise = llvm::all_of(emitter.yield->getOperands(),
                                   [&](Value v) { return emitter.lanesPossibleFor(v); });
     int64_t lanes = vectorise ? lanesFor(length, target) : 1;
-    int64_t grain = grainElements(group), rowElements = estimate({length});
+    int64_t grain = grainElements(group), rowElements = estimatedElements({length});
     AffineExpr rows = product(outer, context);
     if (rowElements >= grain || isOne(rows)) {
       // Long rows are cut: task = row * pieces + piece.

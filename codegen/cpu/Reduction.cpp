@@ -48,7 +48,7 @@ struct ReductionBuilder {
                     unsigned(group.getOutputs().size()));
     ReductionEmitter emitter{layout, k, target, unsigned(group.getInputs().size())};
     AffineExpr rows = product(layout.sizes(layout.kept), context);
-    int64_t rowElements = std::max<int64_t>(1, estimate(layout.sizes(layout.reduced)) *
+    int64_t rowElements = std::max<int64_t>(1, estimatedElements(layout.sizes(layout.reduced)) *
                                                    int64_t(layout.levels.size()));
     int64_t rowsPerTask = std::max<int64_t>(1, grainElements(group) / rowElements);
     Value last = k.minimum(k.mul(k.end(), k.index(rowsPerTask)), k.dim(rows));

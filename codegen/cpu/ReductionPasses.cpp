@@ -52,14 +52,15 @@ void ReductionLayout::classify(GroupOp group) {
 void ReductionLayout::cutIntoChunks(GroupOp group) {
   bool single = levels.size() == 1 && domainOutputs[1].empty();
   constexpr int64_t kManyTasks = 8, kMostChunks = 64;
-  int64_t grain = grainElements(group), work = estimate(domain), rest = estimate(sizes(kept));
+  int64_t grain = grainElements(group), work = estimatedElements(domain),
+          rest = estimatedElements(sizes(kept));
   int64_t tasks = rows ? rest : std::max<int64_t>(1, rest / 64);
   if (!single || tasks >= kManyTasks || work <= 2 * grain)
     return;
   for (int64_t dim : llvm::reverse(reduced)) // the outermost that is larger than 1
     if (!isOne(domain[dim]))
       chunkDim = dim;
-  int64_t extent = estimate({domain[chunkDim]}),
+  int64_t extent = estimatedElements({domain[chunkDim]}),
           perIndex = std::max<int64_t>(1, work / std::max<int64_t>(1, extent));
   chunk = std::max<int64_t>({1, int64_t(llvm::divideCeil(extent, kMostChunks)), grain / perIndex});
   if (auto size = constantSize(domain[chunkDim]); size && chunk >= *size)

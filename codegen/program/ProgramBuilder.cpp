@@ -4,6 +4,7 @@
 #include "KernelCache.h"
 
 #include "sinter/cpu/vendor.h"
+#include "sinter/ir/DType.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -11,31 +12,6 @@ using namespace mlir;
 using namespace sinter::ir;
 
 namespace sinter::codegen {
-
-DType dtypeOf(Type element) {
-  if (element.isF64())
-    return DType::F64;
-  if (element.isF32())
-    return DType::F32;
-  if (element.isF16())
-    return DType::F16;
-  if (element.isBF16())
-    return DType::BF16;
-  if (element.isInteger(1))
-    return DType::Bool;
-  if (element.isUnsignedInteger(8))
-    return DType::U8;
-  switch (element.getIntOrFloatBitWidth()) {
-  case 64:
-    return DType::I64;
-  case 32:
-    return DType::I32;
-  case 16:
-    return DType::I16;
-  default:
-    return DType::I8;
-  }
-}
 
 namespace {
 

@@ -20,7 +20,4 @@ struct ProgramOptions {
 llvm::FailureOr<rt::Program> buildProgram(mlir::ModuleOp module, mlir::ModuleOp kernels,
                                           const ProgramOptions &options);
 
-/// The runtime's name of an element type.
-DType dtypeOf(mlir::Type element);
-
 } // namespace sinter::codegen

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "sinter/base/error.h"
+#include "sinter/ir/DType.h"
 #include "sinter/ir/Shape.h"
 #include "sinter/types.h"
 
@@ -43,8 +44,8 @@ private:
   std::vector<std::shared_ptr<const DimNode>> list;
 };
 
-mlir::Type elementType(mlir::MLIRContext &context, DType dtype);
-DType dtypeOf(mlir::Type elementOrTensor);
+using ir::dtypeOf;
+using ir::elementType;
 mlir::RankedTensorType tensorType(mlir::MLIRContext &context, DType dtype,
                                   const std::vector<int64_t> &dims);
 

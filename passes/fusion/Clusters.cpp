@@ -21,12 +21,6 @@ StringRef name(Kind kind) {
   llvm_unreachable("all kinds are named");
 }
 
-Dims withoutOnes(ArrayRef<AffineExpr> dims) {
-  Dims result;
-  llvm::copy_if(dims, std::back_inserter(result), [](AffineExpr dim) { return !isOne(dim); });
-  return result;
-}
-
 Dims keptDims(const Cluster &cluster) {
   Dims kept;
   for (auto [i, dim] : llvm::enumerate(cluster.domain))
@@ -40,13 +34,6 @@ static bool isScatter(Operation *op) { return isa<EmbeddingGradOp, ScatterAddOp>
 bool isFusible(Operation *op) {
   return isa<ElementOpInterface, ReductionOpInterface, ContractionOpInterface>(op) || isScatter(op);
 }
-
-bool isUnitReshape(Operation *op) {
-  auto reshape = dyn_cast<ReshapeOp>(op);
-  return reshape && withoutOnes(dimsOf(reshape.getX())) == withoutOnes(dimsOf(reshape.getY()));
-}
-
-bool isFree(Operation *op) { return isa<FullOp, ExpandOp>(op) || isUnitReshape(op); }
 
 Clusters::Clusters(Block &block, bool report) : block(block), report(report) {
   for (Operation &op : block) {

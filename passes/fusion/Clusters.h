@@ -2,7 +2,7 @@
 // of them sits in it.
 #pragma once
 
-#include "sinter/ir/Dialect.h"
+#include "FreeOps.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -57,15 +57,6 @@ private:
 
 /// Ops that fusion may move into a group at all.
 bool isFusible(mlir::Operation *op);
-/// Ops so cheap that every consumer gets its own copy: fills, broadcasts, reshapes that only add or
-/// drop dimensions of size 1.
-bool isFree(mlir::Operation *op);
-/// A reshape that only adds or drops dimensions of size 1.
-bool isUnitReshape(mlir::Operation *op);
-/// Elements, where known; a symbolic size counts as large.
-int64_t elements(llvm::ArrayRef<mlir::AffineExpr> dims);
-/// The dimensions that remain when those of size 1 are left out.
-ir::Dims withoutOnes(llvm::ArrayRef<mlir::AffineExpr> dims);
 /// Dimensions of `cluster` that its reductions keep, without those of size 1.
 ir::Dims keptDims(const Cluster &cluster);
 

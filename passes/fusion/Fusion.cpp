@@ -84,7 +84,7 @@ private:
       for (size_t i = 0; i < users.size(); ++i)
         for (size_t j = i + 1; j < users.size(); ++j) {
           Cluster *a = clusters.of(users[i]), *b = clusters.of(users[j]);
-          if (a != b && elements(dimsOf(value)) >= elements(a->domain))
+          if (a != b && estimatedElements(dimsOf(value)) >= estimatedElements(a->domain))
             clusters.tryMergeSiblings(a, b);
         }
     };

@@ -5,14 +5,6 @@ using namespace sinter::ir;
 
 namespace sinter::passes {
 
-int64_t elements(ArrayRef<AffineExpr> dims) {
-  constexpr int64_t kSymbolic = 256;
-  int64_t count = 1;
-  for (AffineExpr dim : dims)
-    count *= constantSize(dim).value_or(kSymbolic);
-  return count;
-}
-
 /// Whether the kept dimensions all stand before the reduced ones, sizes of 1 aside: a row is then
 /// contiguous.
 static bool reducesRows(const Cluster &cluster) {
@@ -32,7 +24,8 @@ static bool reducesRows(const Cluster &cluster) {
 /// matter.
 static bool rowsSuffice(const Cluster &cluster) {
   constexpr int64_t kManyRows = 8, kLittleWork = 32768;
-  return elements(keptDims(cluster)) >= kManyRows || elements(cluster.domain) <= kLittleWork;
+  return estimatedElements(keptDims(cluster)) >= kManyRows ||
+         estimatedElements(cluster.domain) <= kLittleWork;
 }
 
 /// Follows a result that is read at `ids` (dimension numbers of the domain, -1 for index 0) through
@@ -182,7 +175,7 @@ Merge::Reason Merge::checkInlining() const {
         }))
       add(op);
   constexpr int64_t kCheap = 4;
-  if (elements(merged.domain) > elements(producer.domain) && cost > kCheap)
+  if (estimatedElements(merged.domain) > estimatedElements(producer.domain) && cost > kCheap)
     return "would be computed again and again";
   return std::nullopt;
 }

@@ -3,8 +3,6 @@
 //
 // The order of elements is visible where images become rows of a matrix, so sinter-layout leaves a
 // transpose of the whole image there, and one of its gradient. The weight is mostly much smaller.
-#include "fusion/Clusters.h"
-
 #include "sinter/passes/Passes.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -18,8 +16,6 @@ namespace sinter::passes {
 #include "sinter/passes/Passes.h.inc"
 
 namespace {
-
-int64_t elementsOf(Value value) { return elements(dimsOf(value)); }
 
 Value reshaped(OpBuilder &builder, Value value, const Dims &dims) {
   return ReshapeOp::create(builder, value.getLoc(), tensorType(dims, elementType(value)), value);
@@ -82,7 +78,7 @@ void takeAsItLies(MatmulOp op, unsigned side) {
   if (!flat || tensorTypeOf(other).getRank() != 2)
     return;
   bool isSummed = (side == 0) != transposed[side];
-  if (elementsOf(isSummed ? other : op.getY()) >= elementsOf(flat->image))
+  if (estimatedElements(isSummed ? other : op.getY()) >= estimatedElements(flat->image))
     return;
   OpBuilder builder(op);
   Value factors[2];
@@ -111,7 +107,7 @@ void makeAsItLies(TransposeOp op) {
   if (!product || !permutation || !product->hasOneUse() || !reshape->hasOneUse() ||
       tensorTypeOf(product.getY()).getRank() != 2 ||
       dimsOf(product.getY()).front() != dimsOf(reshape.getY()).front() ||
-      elementsOf(product.getB()) >= elementsOf(product.getY()))
+      estimatedElements(product.getB()) >= estimatedElements(product.getY()))
     return;
   OpBuilder builder(product);
   Dims dims(llvm::drop_begin(dimsOf(reshape.getY())));

@@ -5,7 +5,7 @@
 // longest way to it). A value that is read in a later stage than its own must be kept in between.
 // Where few pointwise ops make it from values that are kept or written anyway, its late readers get
 // copies of those ops, which fusion then pulls into their kernels.
-#include "fusion/Clusters.h"
+#include "FreeOps.h"
 
 #include "sinter/passes/Passes.h"
 
@@ -23,8 +23,6 @@ namespace sinter::passes {
 #include "sinter/passes/Passes.h.inc"
 
 namespace {
-
-int64_t elementsOf(Value value) { return elements(dimsOf(value)); }
 
 /// Ops that a late reader may have a copy of.
 bool isRepeatable(Operation *op) {
@@ -90,7 +88,7 @@ private:
 
   void collect(Value value, int64_t large, Recipe &recipe) const {
     Operation *op = value.getDefiningOp();
-    bool isSmall = elementsOf(value) * 8 <= large;
+    bool isSmall = estimatedElements(value) * 8 <= large;
     if (!isRepeatable(op) || isEpilogue(op) || (isSmall && costOf(op) > 0)) {
       if (!isSmall)
         recipe.roots.insert(value);
@@ -108,7 +106,7 @@ private:
 
   void repeatForLateUsers(Operation *op) {
     Value value = op->getResult(0);
-    if (elementsOf(value) < kFewestElements || isEpilogue(op))
+    if (estimatedElements(value) < kFewestElements || isEpilogue(op))
       return;
     SmallVector<OpOperand *> late;
     for (OpOperand &use : value.getUses()) {
@@ -120,7 +118,7 @@ private:
     if (late.empty())
       return;
     Recipe recipe;
-    collect(value, elementsOf(value), recipe);
+    collect(value, estimatedElements(value), recipe);
     if (recipe.cost == 0 || recipe.cost > kMostCost ||
         llvm::count_if(recipe.roots, [&](Value root) { return !isKept(root); }) > 1)
       return;

@@ -5,6 +5,7 @@
 #include "sinter/codegen/Compile.h"
 #include "sinter/core/executable.h"
 #include "sinter/core/library.h"
+#include "sinter/ir/DType.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -13,25 +14,6 @@ using sinter::ir::ReferenceTensor;
 
 namespace sinter::conformance {
 
-static DType dtypeOf(Type type) {
-  if (type.isF64() || type.isF32())
-    return type.isF64() ? DType::F64 : DType::F32;
-  if (type.isF16() || type.isBF16())
-    return type.isF16() ? DType::F16 : DType::BF16;
-  if (type.isInteger(1))
-    return DType::Bool;
-  switch (type.getIntOrFloatBitWidth()) {
-  case 64:
-    return DType::I64;
-  case 32:
-    return DType::I32;
-  case 16:
-    return DType::I16;
-  default:
-    return type.isUnsignedInteger() ? DType::U8 : DType::I8;
-  }
-}
-
 template <class T> static void copyAs(const ReferenceTensor &from, const rt::Array &to) {
   T *data = static_cast<T *>(to.data());
   for (int64_t i = 0; i < from.size(); ++i)
@@ -39,7 +21,7 @@ template <class T> static void copyAs(const ReferenceTensor &from, const rt::Arr
 }
 
 static rt::Array toArray(const ReferenceTensor &tensor) {
-  DType dtype = dtypeOf(tensor.element());
+  DType dtype = ir::dtypeOf(tensor.element());
   rt::Array array = rt::Array::empty(dtype, rt::Dims(tensor.dims()));
   auto *bits = static_cast<uint16_t *>(array.data());
   switch (dtype) {

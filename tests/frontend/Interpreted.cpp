@@ -47,29 +47,11 @@ public:
     }
     std::vector<Array> arrays;
     for (auto [i, value] : llvm::enumerate(*results))
-      arrays.push_back(toArray(value, dtypeOf(function.getResultTypes()[i])));
+      arrays.push_back(toArray(value, ir::dtypeOf(function.getResultTypes()[i])));
     return arrays;
   }
 
 private:
-  static DType dtypeOf(mlir::Type type) {
-    mlir::Type element = mlir::cast<mlir::RankedTensorType>(type).getElementType();
-    if (mlir::isa<mlir::FloatType>(element))
-      return element.isF64()   ? DType::F64
-             : element.isF32() ? DType::F32
-             : element.isF16() ? DType::F16
-                               : DType::BF16;
-    switch (element.getIntOrFloatBitWidth()) {
-    case 1:
-      return DType::Bool;
-    case 8:
-      return element.isUnsignedInteger() ? DType::U8 : DType::I8;
-    case 16:
-      return DType::I16;
-    default:
-      return element.isInteger(32) ? DType::I32 : DType::I64;
-    }
-  }
   static ReferenceTensor fromArray(const Array &array, mlir::Type element) {
     ReferenceTensor tensor(array.dims(), element);
     for (int64_t i = 0; i < array.elements(); ++i)

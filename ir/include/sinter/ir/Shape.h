@@ -27,6 +27,10 @@ mlir::AffineExpr simplify(mlir::AffineExpr expr);
 /// Product of the sizes, 1 for none.
 mlir::AffineExpr product(llvm::ArrayRef<mlir::AffineExpr> dims, mlir::MLIRContext *context);
 std::optional<int64_t> constantSize(mlir::AffineExpr dim);
+/// Elements of a tensor of this shape, for decisions made before a symbolic size is known: each
+/// such size counts as 256.
+int64_t estimatedElements(llvm::ArrayRef<mlir::AffineExpr> dims);
+inline int64_t estimatedElements(mlir::Value value) { return estimatedElements(dimsOf(value)); }
 bool isOne(mlir::AffineExpr dim);
 /// "[s0, 784]".
 std::string toString(llvm::ArrayRef<mlir::AffineExpr> dims);
