@@ -1,7 +1,9 @@
 #include "Pipeline.h"
 
+#include "cpu/Emitters.h"
 #include "cpu/Lowering.h"
 #include "jit/Jit.h"
+#include "kernel/Lower.h"
 #include "program/ProgramBuilder.h"
 
 #include "sinter/core/isa.h"
@@ -12,6 +14,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -19,6 +22,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -36,9 +40,10 @@ static double seconds() {
 void registerDialects(DialectRegistry &registry) {
   registry.insert<ir::SinterDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect,
                   scf::SCFDialect, cf::ControlFlowDialect, vector::VectorDialect, LLVM::LLVMDialect,
-                  ub::UBDialect>();
+                  NVVM::NVVMDialect, ub::UBDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
 }
 
 std::string hostIsa() { return std::string(rt::bestIsa()); }
@@ -116,7 +121,7 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramOptions program;
-  program.target.lanes = isa->lanes;
+  program.emit = emitter({isa->lanes});
   program.vendor = options.vendor == "onednn";
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
@@ -129,7 +134,7 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
   image.program = std::make_shared<const rt::Program>(std::move(*built));
   double llvmStart = seconds();
   if (!symbols.empty()) {
-    if (failed(lowerKernels(*kernels)))
+    if (failed(lowerKernels(*kernels, /*libm=*/true)))
       return failure();
     auto object = compileToObject(*kernels, *isa, /*exported=*/true);
     if (failed(object))

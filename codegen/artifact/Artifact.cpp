@@ -2,6 +2,8 @@
 
 #include "Pipeline.h"
 
+#include "cpu/Emitters.h"
+#include "kernel/Lower.h"
 #include "program/ProgramBuilder.h"
 
 using namespace mlir;
@@ -15,7 +17,7 @@ static FailureOr<rt::Program> plan(ModuleOp module, ModuleOp kernels, const Comp
   if (failed(optimiseGraph(module, options, stats)))
     return failure();
   ProgramOptions program;
-  program.target.lanes = allIsas()[0].lanes;
+  program.emit = emitter({allIsas()[0].lanes});
   program.vendor = options.vendor == "onednn";
   return buildProgram(module, kernels, program);
 }
@@ -35,7 +37,7 @@ FailureOr<ArtifactObjects> compileArtifact(ModuleOp module, const ArtifactOption
   ArtifactObjects result;
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   FailureOr<rt::Program> planned = plan(module, *kernels, options.compile, result.stats);
-  if (failed(planned) || failed(lowerKernels(*kernels)))
+  if (failed(planned) || failed(lowerKernels(*kernels, /*libm=*/true)))
     return failure();
   result.program = std::move(*planned);
   std::vector<std::string> kernelNames;

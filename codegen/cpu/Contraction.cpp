@@ -12,8 +12,8 @@
 //           adds their partial blocks in order and runs the epilogue.
 //
 // All cuts follow from shapes alone, so sums are grouped alike whatever the threads.
-#include "GroupCode.h"
-#include "KernelEmitter.h"
+#include "Emitters.h"
+#include "TaskKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -93,36 +93,36 @@ struct ContractionEmitter {
 
   int64_t elementBytes() const { return std::max(1u, type.getIntOrFloatBitWidth() / 8); }
 
-  Value loadAt(KernelEmitter &k, Value base, int64_t lanes, Value linear) {
+  Value loadAt(TaskKernel &k, Value base, int64_t lanes, Value linear) {
     Type loaded = lanes > 1 ? Type(VectorType::get({lanes}, type)) : type;
     return LLVM::LoadOp::create(k.b, k.loc, loaded, k.pointerAt(base, type, linear),
                                 unsigned(elementBytes()));
   }
-  void storeAt(KernelEmitter &k, Value base, Value value, Value linear) {
+  void storeAt(TaskKernel &k, Value base, Value value, Value linear) {
     LLVM::StoreOp::create(k.b, k.loc, value, k.pointerAt(base, type, linear),
                           unsigned(elementBytes()));
   }
-  Value zero(KernelEmitter &k, int64_t lanes) {
+  Value zero(TaskKernel &k, int64_t lanes) {
     Value result;
     k.withLanes(lanes, [&] { result = k.number(0, type); });
     return result;
   }
-  Value multiplyAdd(KernelEmitter &k, Value a, Value b, Value sum) {
+  Value multiplyAdd(TaskKernel &k, Value a, Value b, Value sum) {
     if (isa<FloatType>(type))
       return math::FmaOp::create(k.b, k.loc, a, b, sum);
     return arith::AddIOp::create(k.b, k.loc, arith::MulIOp::create(k.b, k.loc, a, b), sum);
   }
 
   /// Starts a kernel over the group's inputs, the temporaries `read` and the buffers `written`.
-  KernelEmitter start(StringRef suffix, AffineExpr tasks, int64_t scratchBytes,
-                      ArrayRef<unsigned> read, ArrayRef<unsigned> written) {
+  TaskKernel start(StringRef suffix, AffineExpr tasks, int64_t scratchBytes,
+                   ArrayRef<unsigned> read, ArrayRef<unsigned> written) {
     SmallVector<unsigned> operands = llvm::to_vector(llvm::seq<unsigned>(0, inputs));
     llvm::append_range(operands, read);
     llvm::append_range(operands, written);
     code.kernels.push_back(
         {name + suffix.str(), simplify(tasks), scratchBytes, operands, unsigned(written.size())});
-    return KernelEmitter(module, name + suffix.str(), group.getLoc(),
-                         group.getBody().getArguments(), unsigned(read.size() + written.size()));
+    return TaskKernel(module, name + suffix.str(), group.getLoc(), group.getBody().getArguments(),
+                      unsigned(read.size() + written.size()));
   }
   unsigned addTemporary(Dims dims) {
     code.temporaries.push_back(tensorType(dims, type));
@@ -140,7 +140,7 @@ struct ContractionEmitter {
     unsigned packed =
         addTemporary({s.batch, tiling.panels(), s.k, constantDim(tiling.tile.columns, context)});
     AffineExpr slices = simplify(s.k.ceilDiv(tiling.depth));
-    KernelEmitter k =
+    TaskKernel k =
         start("_pack", s.batch * tiling.panels() * slices, 0, ArrayRef<unsigned>{}, {packed});
     k.loop(k.begin(), k.end(), 1, [&](Value task) {
       SmallVector<Value> at = k.delinearize(task, {s.batch, tiling.panels(), slices});
@@ -181,7 +181,7 @@ struct ContractionEmitter {
     if (tiling.chunk)
       written = {addTemporary({tiling.chunks(), s.batch, s.m, s.n})};
     unsigned partial = written.front();
-    KernelEmitter k = start(tiling.chunk ? "_partial" : "", tasks, scratch, {packed}, written);
+    TaskKernel k = start(tiling.chunk ? "_partial" : "", tasks, scratch, {packed}, written);
     k.loop(k.begin(), k.end(), 1, [&](Value task) {
       Block block = blockOf(k, task);
       k.loop(k.index(0), k.index(sumElements()), tiling.lanes,
@@ -208,7 +208,7 @@ struct ContractionEmitter {
       combine(partial);
   }
 
-  Block blockOf(KernelEmitter &k, Value task) {
+  Block blockOf(TaskKernel &k, Value task) {
     const ContractionSizes &s = tiling.sizes;
     SmallVector<Value> at =
         k.delinearize(task, {tiling.chunks(), s.batch, tiling.rowBlocks(), tiling.columnBlocks()});
@@ -225,7 +225,7 @@ struct ContractionEmitter {
 
   /// The block's rows of A at depths [first, first + depth), panel by panel; rows past the end are
   /// zero.
-  void packRows(KernelEmitter &k, const Block &block, Value first, Value depth) {
+  void packRows(TaskKernel &k, const Block &block, Value first, Value depth) {
     int64_t rows = tiling.tile.rows;
     auto place = [&](Value panel, Value row, Value i) {
       Value start = k.mul(panel, k.index(rows * tiling.depth));
@@ -249,7 +249,7 @@ struct ContractionEmitter {
   }
 
   /// Adds the product of the packed rows and columns to the block's sums.
-  void multiplyPanels(KernelEmitter &k, const Block &block, Value first, Value depth) {
+  void multiplyPanels(TaskKernel &k, const Block &block, Value first, Value depth) {
     const ContractionSizes &s = tiling.sizes;
     int64_t rows = tiling.tile.rows, columns = tiling.tile.columns;
     Value panelsBefore =
@@ -266,7 +266,7 @@ struct ContractionEmitter {
 
   /// One tile of C in registers over a slice of the depth; `left` and `right` are the places of
   /// its packed operands.
-  void multiplyTile(KernelEmitter &k, const Block &block, Value row, Value column, Value left,
+  void multiplyTile(TaskKernel &k, const Block &block, Value row, Value column, Value left,
                     Value right, Value depth) {
     int64_t rows = tiling.tile.rows, vectors = tiling.vectors(), lanes = tiling.lanes;
     auto sumAt = [&](int64_t r, int64_t v) {
@@ -300,8 +300,7 @@ struct ContractionEmitter {
   //===-- results -----------------------------------------------------------------------------===//
 
   /// `use(row, column, sum)` for each element of the block, in vectors where results allow.
-  void eachElement(KernelEmitter &k, const Block &block,
-                   function_ref<void(Value, Value, Value)> use) {
+  void eachElement(TaskKernel &k, const Block &block, function_ref<void(Value, Value, Value)> use) {
     k.loop(k.index(0), block.rows, 1, [&](Value row) {
       eachColumn(k, block.columns, [&](Value column) {
         Value line = k.mul(row, k.index(tiling.block.columns));
@@ -309,7 +308,7 @@ struct ContractionEmitter {
       });
     });
   }
-  void eachColumn(KernelEmitter &k, Value columns, function_ref<void(Value)> use) {
+  void eachColumn(TaskKernel &k, Value columns, function_ref<void(Value)> use) {
     Value done = k.index(0);
     if (int64_t lanes = tiling.lanes; resultsTakeLanes(k)) {
       done = k.mul(k.wholeLanes(columns, lanes), k.index(lanes));
@@ -319,7 +318,7 @@ struct ContractionEmitter {
   }
   /// Whether neighbouring columns of C are neighbours in the results, and the epilogue can be
   /// computed for them together.
-  bool resultsTakeLanes(KernelEmitter &k) {
+  bool resultsTakeLanes(TaskKernel &k) {
     Value column = k.begin(); // any value that is no constant
     SmallVector<Value> at = contraction.resultIndices(k.index(0), k.index(0), column, k);
     return at.back() == column && llvm::all_of(yield->getOperands(), [&](Value output) {
@@ -328,7 +327,7 @@ struct ContractionEmitter {
   }
 
   /// Runs the epilogue for the finished sum at (batch, row, column).
-  void finish(KernelEmitter &k, Value batch, Value row, Value column, Value sum,
+  void finish(TaskKernel &k, Value batch, Value row, Value column, Value sum,
               unsigned firstOutput) {
     k.define(contraction->getResult(0), sum);
     SmallVector<Index> at;
@@ -345,7 +344,7 @@ struct ContractionEmitter {
 
   void combine(unsigned partial) {
     const ContractionSizes &s = tiling.sizes;
-    KernelEmitter k = start("_combine", s.batch * s.m, 0, {partial}, results());
+    TaskKernel k = start("_combine", s.batch * s.m, 0, {partial}, results());
     k.loop(k.begin(), k.end(), 1, [&](Value task) {
       SmallVector<Value> place = k.delinearize(task, {s.batch, s.m});
       eachColumn(k, k.dim(s.n), [&](Value column) {

@@ -25,8 +25,6 @@ struct Isa {
 const Isa *findIsa(llvm::StringRef name);
 llvm::ArrayRef<Isa> allIsas();
 
-/// Lowers a module of kernels to the llvm dialect in place.
-llvm::LogicalResult lowerKernels(mlir::ModuleOp kernels);
 /// Machine code of a lowered module as a relocatable object file, its functions visible outside of
 /// what it is linked into only if `exported`. A failure has been reported on `kernels`.
 llvm::FailureOr<llvm::SmallVector<char, 0>> compileToObject(mlir::ModuleOp kernels, const Isa &isa,

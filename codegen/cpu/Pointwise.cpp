@@ -1,7 +1,9 @@
 // Pointwise groups: every output element on its own. The last dimension runs over vector lanes, the
 // rest over rows; tasks are runs of rows, or runs of elements of long rows.
-#include "GroupCode.h"
-#include "KernelEmitter.h"
+#include "Emitters.h"
+#include "TaskKernel.h"
+
+#include "kernel/Points.h"
 
 using namespace mlir;
 using namespace sinter::ir;
@@ -9,44 +11,7 @@ using namespace sinter::ir;
 namespace sinter::codegen {
 namespace {
 
-struct PointwiseEmitter {
-  GroupOp group;
-  KernelEmitter &k;
-  Operation *yield = group.getBody().front().getTerminator();
-  Dims domain = dimsOf(yield->getOperand(0));
-
-  /// The index of an output, which differs from the domain in dimensions of size 1 at most.
-  SmallVector<Index> indexOf(Value output, ArrayRef<Index> at) {
-    SmallVector<Index> result;
-    size_t next = 0;
-    for (AffineExpr size : dimsOf(output)) {
-      while (!isOne(size) && isOne(domain[next]))
-        ++next;
-      result.push_back(isOne(size) ? k.at(0) : at[next++]);
-    }
-    return result;
-  }
-
-  /// Whether lanes may run along the domain's last dimension.
-  bool lanesPossibleFor(Value output) const {
-    Dims dims = dimsOf(output);
-    int64_t last = int64_t(dims.size()) - 1;
-    while (last >= 0 && isOne(dims[last]))
-      --last;
-    return lanesPossible(output, last);
-  }
-
-  /// Computes all outputs at `at` before storing any: an output may share its buffer with an input.
-  void point(ArrayRef<Index> at) {
-    SmallVector<Value> values;
-    for (Value output : yield->getOperands())
-      values.push_back(k.valueAt(output, indexOf(output, at)));
-    for (auto [i, value] : llvm::enumerate(values)) {
-      Value output = yield->getOperand(i);
-      k.store(unsigned(group.getInputs().size() + i), output, indexOf(output, at), value);
-    }
-  }
-
+struct PointwiseEmitter : Points {
   /// Elements [from, to) of one row.
   void row(ArrayRef<Value> outer, Value from, Value to, int64_t lanes) {
     auto indices = [&](Value last, int64_t step) {
@@ -60,9 +25,9 @@ struct PointwiseEmitter {
     if (lanes > 1) {
       vectorEnd = k.add(from, k.mul(k.wholeLanes(k.sub(to, from), lanes), k.index(lanes)));
       k.withLanes(lanes,
-                  [&] { k.loop(from, vectorEnd, lanes, [&](Value i) { point(indices(i, 1)); }); });
+                  [&] { k.loop(from, vectorEnd, lanes, [&](Value i) { emit(indices(i, 1)); }); });
     }
-    k.loop(vectorEnd, to, 1, [&](Value i) { point(indices(i, 0)); });
+    k.loop(vectorEnd, to, 1, [&](Value i) { emit(indices(i, 0)); });
   }
 };
 
@@ -70,21 +35,19 @@ struct PointwiseEmitter {
 
 GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const TargetInfo &target) {
   Block &body = group.getBody().front();
-  KernelEmitter k(module, name, group.getLoc(), body.getArguments(), group.getOutputs().size());
-  PointwiseEmitter emitter{group, k};
+  TaskKernel k(module, name, group.getLoc(), body.getArguments(), group.getOutputs().size());
+  PointwiseEmitter emitter{{group, k}};
   MLIRContext *context = group.getContext();
   GroupCode code;
   GroupKernel kernel{name.str(), constantDim(1, context), 0, allOperands(group),
                      unsigned(group.getOutputs().size())};
   Dims domain = emitter.domain;
   if (domain.empty()) {
-    k.loop(k.begin(), k.end(), 1, [&](Value) { emitter.point({}); });
+    k.loop(k.begin(), k.end(), 1, [&](Value) { emitter.emit({}); });
   } else {
     AffineExpr length = domain.back();
     ArrayRef<AffineExpr> outer = ArrayRef<AffineExpr>(domain).drop_back();
-    bool vectorise = llvm::all_of(emitter.yield->getOperands(),
-                                  [&](Value v) { return emitter.lanesPossibleFor(v); });
-    int64_t lanes = vectorise ? lanesFor(length, target) : 1;
+    int64_t lanes = emitter.lanesPossible() ? lanesFor(length, target) : 1;
     int64_t grain = grainElements(group), rowElements = estimatedElements({length});
     AffineExpr rows = product(outer, context);
     if (rowElements >= grain || isOne(rows)) {

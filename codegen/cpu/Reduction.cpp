@@ -11,6 +11,7 @@
 // threads) whose partial accumulators go to a temporary; a second kernel combines them in order.
 // Every grouping is fixed by shape.
 #include "ReductionPasses.h"
+#include "TaskKernel.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -34,7 +35,7 @@ struct ReductionBuilder {
 
   unsigned buffers() { return unsigned(group.getInputs().size() + group.getOutputs().size()); }
 
-  SmallVector<Index> keptAt(KernelEmitter &k, ReductionEmitter &emitter, ArrayRef<int64_t> dims,
+  SmallVector<Index> keptAt(TaskKernel &k, ReductionEmitter &emitter, ArrayRef<int64_t> dims,
                             Value linear) {
     SmallVector<Index> at = emitter.start();
     for (auto [dim, value] : llvm::zip(dims, k.delinearize(linear, layout.sizes(dims))))
@@ -44,9 +45,9 @@ struct ReductionBuilder {
 
   /// All of the group in one kernel, a task a few rows.
   void rowsInOne() {
-    KernelEmitter k(module, name, group.getLoc(), group.getBody().getArguments(),
-                    unsigned(group.getOutputs().size()));
-    ReductionEmitter emitter{layout, k, target, unsigned(group.getInputs().size())};
+    TaskKernel k(module, name, group.getLoc(), group.getBody().getArguments(),
+                 unsigned(group.getOutputs().size()));
+    ReductionEmitter emitter{{layout, k, unsigned(group.getInputs().size())}, target};
     AffineExpr rows = product(layout.sizes(layout.kept), context);
     int64_t rowElements = std::max<int64_t>(1, estimatedElements(layout.sizes(layout.reduced)) *
                                                    int64_t(layout.levels.size()));
@@ -87,7 +88,7 @@ struct ReductionBuilder {
     return types;
   }
 
-  Value partialIndex(KernelEmitter &k, Value chunk, ArrayRef<Index> at) {
+  Value partialIndex(TaskKernel &k, Value chunk, ArrayRef<Index> at) {
     Value linear = chunk;
     for (int64_t dim : layout.kept)
       linear = k.add(k.mul(linear, k.dim(layout.domain[dim])), at[dim].base);
@@ -114,9 +115,9 @@ struct ReductionBuilder {
     auto &level = layout.levels[0];
     unsigned outputs = unsigned(group.getOutputs().size());
     SmallVector<int64_t> outer = outerDims();
-    KernelEmitter k(module, name + "_partial", group.getLoc(), group.getBody().getArguments(),
-                    outputs + unsigned(types.size()));
-    ReductionEmitter emitter{layout, k, target, unsigned(group.getInputs().size())};
+    TaskKernel k(module, name + "_partial", group.getLoc(), group.getBody().getArguments(),
+                 outputs + unsigned(types.size()));
+    ReductionEmitter emitter{{layout, k, unsigned(group.getInputs().size())}, target};
     auto save = [&](Value chunk, ArrayRef<Index> at, ValueRange state) {
       for (auto [i, value] : llvm::enumerate(state))
         k.storeRaw(unsigned(buffers() + i), value, partialIndex(k, chunk, at));
@@ -152,10 +153,10 @@ struct ReductionBuilder {
     auto &level = layout.levels[0];
     unsigned outputs = unsigned(group.getOutputs().size());
     SmallVector<int64_t> outer = outerDims();
-    KernelEmitter k(module, name + "_combine", group.getLoc(), group.getBody().getArguments(),
-                    outputs + unsigned(types.size()));
+    TaskKernel k(module, name + "_combine", group.getLoc(), group.getBody().getArguments(),
+                 outputs + unsigned(types.size()));
     unsigned firstPartial = unsigned(group.getInputs().size());
-    ReductionEmitter emitter{layout, k, target, firstPartial + unsigned(types.size())};
+    ReductionEmitter emitter{{layout, k, firstPartial + unsigned(types.size())}, target};
     auto combineAt = [&](ArrayRef<Index> at) {
       Values state =
           k.loop(k.index(0), k.dim(layout.chunks()), 1, emitter.initial(level),
@@ -213,9 +214,9 @@ struct ReductionBuilder {
 
   /// Columns style, every column whole in one task.
   void columnsInOne() {
-    KernelEmitter k(module, name, group.getLoc(), group.getBody().getArguments(),
-                    unsigned(group.getOutputs().size()));
-    ReductionEmitter emitter{layout, k, target, unsigned(group.getInputs().size())};
+    TaskKernel k(module, name, group.getLoc(), group.getBody().getArguments(),
+                 unsigned(group.getOutputs().size()));
+    ReductionEmitter emitter{{layout, k, unsigned(group.getInputs().size())}, target};
     SmallVector<int64_t> outer;
     llvm::copy_if(layout.kept, std::back_inserter(outer),
                   [&](int64_t dim) { return dim != layout.lane; });
@@ -242,8 +243,8 @@ struct ReductionBuilder {
               unsigned(group.getOutputs().size()));
   }
 
-  void finishColumns(KernelEmitter &k, ReductionEmitter &emitter, ArrayRef<Index> at,
-                     ValueRange state, int64_t lanes, int64_t finishLanes) {
+  void finishColumns(TaskKernel &k, ReductionEmitter &emitter, ArrayRef<Index> at, ValueRange state,
+                     int64_t lanes, int64_t finishLanes) {
     if (lanes <= finishLanes || lanes == 1) {
       emitter.defineResults(layout.levels[0], state);
       emitter.writeReduced(at);
@@ -267,6 +268,7 @@ struct ReductionBuilder {
 
 GroupCode emitReduction(ModuleOp module, GroupOp group, StringRef name, const TargetInfo &target) {
   ReductionBuilder builder{module, group, name.str(), target};
+  cutIntoChunks(builder.layout, group);
   if (builder.layout.chunk)
     builder.inChunks();
   else if (builder.layout.rows)

@@ -10,156 +10,20 @@ namespace sinter::codegen {
 /// Independent vectors a reduction, to cover the adder's latency.
 constexpr int64_t kAccumulators = 4;
 
-ReductionLayout::ReductionLayout(GroupOp group)
-    : yield(group.getBody().front().getTerminator()), context(group.getContext()) {
-  classify(group);
-  for (auto [i, size] : llvm::enumerate(domain)) {
-    if (!llvm::is_contained(reduced, int64_t(i)))
-      kept.push_back(int64_t(i));
-    if (!isOne(size))
-      lane = int64_t(i);
-  }
-  rows = lane < 0 || llvm::is_contained(reduced, lane);
-  cutIntoChunks(group);
-}
-
-/// Finds the levels of reductions and what each output waits for.
-void ReductionLayout::classify(GroupOp group) {
-  DenseMap<Value, size_t> depth;
-  for (Operation &op : group.getBody().front().without_terminator()) {
-    size_t needs = 0;
-    for (Value operand : op.getOperands())
-      needs = std::max(needs, depth.lookup(operand));
-    if (auto reduction = dyn_cast<ReductionOpInterface>(op)) {
-      domain = dimsOf(op.getOperand(0));
-      reduced = llvm::to_vector(reduction.reducedDims());
-      levels.resize(std::max(levels.size(), needs + 1));
-      levels[needs].push_back(reduction);
-      ++needs;
-    }
-    depth[op.getResult(0)] = needs;
-  }
-  domainOutputs.resize(levels.size() + 1);
-  for (auto [i, value] : llvm::enumerate(yield->getOperands())) {
-    if (dimsOf(value) == domain && !value.getDefiningOp<ReductionOpInterface>())
-      domainOutputs[depth.lookup(value)].push_back(unsigned(i));
-    else
-      reducedOutputs.push_back(unsigned(i));
-  }
-}
-
-/// Cuts the reduced space where what is kept gives the threads too little to share.
-void ReductionLayout::cutIntoChunks(GroupOp group) {
-  bool single = levels.size() == 1 && domainOutputs[1].empty();
+void cutIntoChunks(ReductionLayout &layout, GroupOp group) {
   constexpr int64_t kManyTasks = 8, kMostChunks = 64;
-  int64_t grain = grainElements(group), work = estimatedElements(domain),
-          rest = estimatedElements(sizes(kept));
-  int64_t tasks = rows ? rest : std::max<int64_t>(1, rest / 64);
-  if (!single || tasks >= kManyTasks || work <= 2 * grain)
+  int64_t grain = grainElements(group), work = estimatedElements(layout.domain),
+          rest = estimatedElements(layout.sizes(layout.kept));
+  int64_t tasks = layout.rows ? rest : std::max<int64_t>(1, rest / 64);
+  if (!layout.isCuttable() || tasks >= kManyTasks || work <= 2 * grain)
     return;
-  for (int64_t dim : llvm::reverse(reduced)) // the outermost that is larger than 1
-    if (!isOne(domain[dim]))
-      chunkDim = dim;
-  int64_t extent = estimatedElements({domain[chunkDim]}),
+  layout.chunkDim = layout.outermostReduced();
+  int64_t extent = estimatedElements({layout.domain[layout.chunkDim]}),
           perIndex = std::max<int64_t>(1, work / std::max<int64_t>(1, extent));
-  chunk = std::max<int64_t>({1, int64_t(llvm::divideCeil(extent, kMostChunks)), grain / perIndex});
-  if (auto size = constantSize(domain[chunkDim]); size && chunk >= *size)
-    chunk = 0;
-}
-
-Dims ReductionLayout::sizes(ArrayRef<int64_t> dims) const {
-  Dims result;
-  for (int64_t dim : dims)
-    result.push_back(domain[dim]);
-  return result;
-}
-
-AffineExpr ReductionLayout::chunks() const {
-  return chunk ? simplify(domain[chunkDim].ceilDiv(chunk)) : constantDim(1, context);
-}
-
-//===-- indices -------------------------------------------------------------------------------===//
-
-/// Index into a tensor that has the kept dimensions (and any of size 1), from the index in the
-/// domain.
-ReductionEmitter::At ReductionEmitter::keptIndex(Value tensor, ArrayRef<Index> at) {
-  SmallVector<Index> result;
-  SmallVector<int64_t> remaining;
-  for (int64_t dim : layout.kept)
-    if (!isOne(layout.domain[dim]))
-      remaining.push_back(dim);
-  size_t next = 0;
-  for (AffineExpr size : dimsOf(tensor))
-    result.push_back(isOne(size) || next == remaining.size() ? k.at(0) : at[remaining[next++]]);
-  return result;
-}
-
-/// Linear position among the reduced dimensions, in every lane, for argmax.
-Value ReductionEmitter::position(ArrayRef<Index> at) {
-  Value linear = k.index(0);
-  int64_t step = 0;
-  for (int64_t dim : layout.reduced) {
-    linear = k.add(k.mul(linear, k.dim(layout.domain[dim])), at[dim].base);
-    step = isOne(layout.domain[dim]) ? step : at[dim].step;
-  }
-  return k.asInteger({linear, step});
-}
-
-//===-- accumulators --------------------------------------------------------------------------===//
-
-Type ReductionEmitter::accumulatorType(ReductionOpInterface reduction) {
-  return k.laneType(computeType(elementType(reduction->getOperand(0))));
-}
-Values ReductionEmitter::initial(Reductions reductions) {
-  Values state;
-  for (ReductionOpInterface reduction : reductions)
-    llvm::append_range(state, reduction.initial(k.b, k.loc, accumulatorType(reduction)));
-  return state;
-}
-/// `state` combined with the elements at `at`; also writes the domain outputs of this pass.
-Values ReductionEmitter::step(Reductions reductions, ArrayRef<unsigned> outputs, ArrayRef<Index> at,
-                              ValueRange state) {
-  Values next;
-  for (ReductionOpInterface reduction : reductions) {
-    unsigned size = reduction.stateSize();
-    Value element = k.valueAt(reduction->getOperand(0), at);
-    Values lifted = reduction.lift(k.b, k.loc, element, size > 1 ? position(at) : Value());
-    llvm::append_range(next, reduction.combine(k.b, k.loc, state.slice(next.size(), size), lifted));
-  }
-  writeDomain(outputs, at);
-  return next;
-}
-Values ReductionEmitter::combine(Reductions reductions, ValueRange a, ValueRange b) {
-  Values result;
-  for (ReductionOpInterface reduction : reductions) {
-    unsigned size = reduction.stateSize(), from = unsigned(result.size());
-    llvm::append_range(result,
-                       reduction.combine(k.b, k.loc, a.slice(from, size), b.slice(from, size)));
-  }
-  return result;
-}
-void ReductionEmitter::defineResults(Reductions reductions, ValueRange state) {
-  Value count = k.dim(product(layout.sizes(layout.reduced), layout.context));
-  unsigned from = 0;
-  for (ReductionOpInterface reduction : reductions) {
-    unsigned size = reduction.stateSize();
-    k.define(reduction->getResult(0), reduction.finish(k.b, k.loc, state.slice(from, size), count));
-    from += size;
-  }
-}
-void ReductionEmitter::writeDomain(ArrayRef<unsigned> outputs, ArrayRef<Index> at) {
-  Values values;
-  for (unsigned output : outputs)
-    values.push_back(k.valueAt(layout.yield->getOperand(output), at));
-  for (auto [output, value] : llvm::zip(outputs, values))
-    k.store(firstOutput + output, layout.yield->getOperand(output), at, value);
-}
-void ReductionEmitter::writeReduced(ArrayRef<Index> at) {
-  for (unsigned output : layout.reducedOutputs) {
-    Value tensor = layout.yield->getOperand(output);
-    SmallVector<Index> index = keptIndex(tensor, at);
-    k.store(firstOutput + output, tensor, index, k.valueAt(tensor, index));
-  }
+  layout.chunk =
+      std::max<int64_t>({1, int64_t(llvm::divideCeil(extent, kMostChunks)), grain / perIndex});
+  if (auto size = constantSize(layout.domain[layout.chunkDim]); size && layout.chunk >= *size)
+    layout.chunk = 0;
 }
 
 //===-- loops ---------------------------------------------------------------------------------===//

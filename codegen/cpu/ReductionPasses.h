@@ -1,53 +1,18 @@
-// The passes that a kernel of a reduction group makes over its space, and how that space is laid
-// out.
+// The passes that a CPU kernel of a reduction group makes over its space.
 #pragma once
 
-#include "GroupCode.h"
-#include "KernelEmitter.h"
+#include "Emitters.h"
+
+#include "kernel/Reducer.h"
 
 namespace sinter::codegen {
 
-using Values = llvm::SmallVector<mlir::Value>;
-
-/// The space of a reduction group: what is reduced, in which order, and how it is cut into tasks.
-struct ReductionLayout {
-  mlir::Operation *yield;
-  mlir::MLIRContext *context;
-  ir::Dims domain;
-  llvm::SmallVector<int64_t> kept, reduced; ///< dimension numbers, ascending
-  int64_t lane = -1;                        ///< last dimension larger than 1 (-1: none)
-  bool rows = false;                        ///< the lane dimension is reduced
-  /// Reductions by the number of finished ones they need.
-  llvm::SmallVector<llvm::SmallVector<ir::ReductionOpInterface>> levels;
-  llvm::SmallVector<unsigned> reducedOutputs;
-  llvm::SmallVector<llvm::SmallVector<unsigned>> domainOutputs; ///< by the levels they need
-  int64_t chunk = 0; ///< extent of `chunkDim` a task reduces; 0: all of it
-  int64_t chunkDim = -1;
-
-  explicit ReductionLayout(ir::GroupOp group);
-  ir::Dims sizes(llvm::ArrayRef<int64_t> dims) const;
-  mlir::AffineExpr chunks() const;
-
-private:
-  void classify(ir::GroupOp group);
-  void cutIntoChunks(ir::GroupOp group);
-};
+/// Cuts the reduced space where what is kept gives the threads too little to share.
+void cutIntoChunks(ReductionLayout &layout, ir::GroupOp group);
 
 /// Writes passes into one kernel.
-struct ReductionEmitter {
-  using Reductions = llvm::ArrayRef<ir::ReductionOpInterface>;
-  using At = llvm::SmallVector<ir::Index>;
-
-  const ReductionLayout &layout;
-  KernelEmitter &k;
+struct ReductionEmitter : Reducer {
   const TargetInfo &target;
-  unsigned firstOutput;
-
-  At start() { return At(layout.domain.size(), k.at(0)); }
-  Values initial(Reductions reductions);
-  Values combine(Reductions reductions, mlir::ValueRange a, mlir::ValueRange b);
-  void defineResults(Reductions reductions, mlir::ValueRange state);
-  void writeReduced(llvm::ArrayRef<ir::Index> at);
 
   /// One pass over the reduced space at the kept index in `at`, rows style: combined scalars of
   /// `reductions`.
@@ -67,12 +32,6 @@ private:
   using Body = llvm::function_ref<Values(At &, mlir::ValueRange)>;
   struct RowPass;
 
-  At keptIndex(mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
-  mlir::Value position(llvm::ArrayRef<ir::Index> at);
-  mlir::Type accumulatorType(ir::ReductionOpInterface reduction);
-  Values step(Reductions reductions, llvm::ArrayRef<unsigned> outputs, llvm::ArrayRef<ir::Index> at,
-              mlir::ValueRange state);
-  void writeDomain(llvm::ArrayRef<unsigned> outputs, llvm::ArrayRef<ir::Index> at);
   Values nest(llvm::ArrayRef<int64_t> dims, At &at, mlir::Value from, mlir::Value to,
               mlir::ValueRange state, Body body);
   int64_t lanesOf(Reductions reductions, llvm::ArrayRef<unsigned> outputs);

@@ -1,7 +1,7 @@
 // Scatters: rows or elements added at positions given by data, in the order of the source, so that
 // sums are reproducible. Tasks own disjoint parts of the result, and each walks the whole index.
-#include "GroupCode.h"
-#include "KernelEmitter.h"
+#include "Emitters.h"
+#include "TaskKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -14,7 +14,7 @@ namespace {
 
 /// Adds `value` to the result at `at` (storage precision) if `position`, which indexes dimension
 /// `dim`, is in range.
-void addAt(KernelEmitter &k, unsigned operand, Value result, SmallVector<Index> at, int64_t dim,
+void addAt(TaskKernel &k, unsigned operand, Value result, SmallVector<Index> at, int64_t dim,
            Value position, Value value) {
   Value row = arith::IndexCastOp::create(k.b, k.loc, k.b.getIndexType(), position);
   at[dim] = {row, 0};
@@ -26,7 +26,7 @@ void addAt(KernelEmitter &k, unsigned operand, Value result, SmallVector<Index> 
   k.store(operand, result, at, sum.value);
 }
 
-Value toI64(KernelEmitter &k, Value index) {
+Value toI64(TaskKernel &k, Value index) {
   return index.getType().isInteger(64)
              ? index
              : Value(arith::ExtSIOp::create(k.b, k.loc, k.b.getI64Type(), index));
@@ -42,7 +42,7 @@ SmallVector<Index> asIndices(ArrayRef<Value> values) {
 }
 
 /// A task owns a tile of the width. Returns the number of tasks.
-AffineExpr emitEmbeddingGrad(KernelEmitter &k, EmbeddingGradOp op, unsigned output) {
+AffineExpr emitEmbeddingGrad(TaskKernel &k, EmbeddingGradOp op, unsigned output) {
   Value result = op->getResult(0);
   Dims dims = dimsOf(result), indexDims = dimsOf(op.getIndex());
   Value rows = k.dim(dims[0]), width = k.dim(dims[1]);
@@ -70,7 +70,7 @@ AffineExpr emitEmbeddingGrad(KernelEmitter &k, EmbeddingGradOp op, unsigned outp
 
 /// A task owns the result's elements at one index of the dimensions before `dim`. Returns the
 /// number of tasks.
-AffineExpr emitScatterAdd(KernelEmitter &k, ScatterAddOp op, unsigned output) {
+AffineExpr emitScatterAdd(TaskKernel &k, ScatterAddOp op, unsigned output) {
   Value result = op->getResult(0);
   MLIRContext *context = op->getContext();
   int64_t dim = op.getDim();
@@ -109,7 +109,7 @@ AffineExpr emitScatterAdd(KernelEmitter &k, ScatterAddOp op, unsigned output) {
 
 GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const TargetInfo &) {
   Block &body = group.getBody().front();
-  KernelEmitter k(module, name, group.getLoc(), body.getArguments(), 1);
+  TaskKernel k(module, name, group.getLoc(), body.getArguments(), 1);
   unsigned output = unsigned(group.getInputs().size());
   AffineExpr tasks;
   if (auto embedding = dyn_cast<EmbeddingGradOp>(body.front()))

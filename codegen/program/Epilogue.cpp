@@ -1,6 +1,6 @@
 #include "Epilogue.h"
 
-#include "cpu/GroupCode.h"
+#include "cpu/Emitters.h"
 
 using namespace mlir;
 using namespace sinter::ir;

@@ -22,10 +22,10 @@ const GroupCode &KernelCache::lookup(ir::GroupOp group) {
                                                    OperationEquivalence::IgnoreLocations))
       return known->code;
   std::string name = "sinter_k" + std::to_string(storage.size());
-  storage.push_back({group, emitGroup(kernels, group, name, target)});
+  storage.push_back({group, emit(kernels, group, name)});
   for (const GroupKernel &kernel : storage.back().code.kernels) {
-    numbers[kernel.symbol] = int32_t(names.size());
-    names.push_back(kernel.symbol);
+    numbers[kernel.symbol] = int32_t(emitted.size());
+    emitted.push_back({kernel.symbol, int32_t(kernel.threads)});
   }
   byHash[hash].push_back(&storage.back());
   return storage.back().code;

@@ -2,7 +2,8 @@
 // share their kernels.
 #pragma once
 
-#include "cpu/GroupCode.h"
+#include "kernel/GroupCode.h"
+#include "sinter/core/program.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -14,12 +15,12 @@ namespace sinter::codegen {
 
 class KernelCache {
 public:
-  KernelCache(mlir::ModuleOp kernels, TargetInfo target) : kernels(kernels), target(target) {}
+  KernelCache(mlir::ModuleOp kernels, EmitGroup emit) : kernels(kernels), emit(std::move(emit)) {}
   /// The code of a group equal to this one, emitted now if it is the first.
   const GroupCode &lookup(ir::GroupOp group);
-  /// Position of a kernel in `symbols()`.
+  /// Position of a kernel in `all()`.
   int32_t number(llvm::StringRef symbol) const { return numbers.lookup(symbol); }
-  const std::vector<std::string> &symbols() const { return names; }
+  const std::vector<rt::Kernel> &all() const { return emitted; }
 
 private:
   struct Known {
@@ -27,11 +28,11 @@ private:
     GroupCode code;
   };
   mlir::ModuleOp kernels;
-  TargetInfo target;
+  EmitGroup emit;
   llvm::DenseMap<size_t, std::vector<Known *>> byHash;
   std::list<Known> storage;
   llvm::StringMap<int32_t> numbers;
-  std::vector<std::string> names;
+  std::vector<rt::Kernel> emitted;
 };
 
 } // namespace sinter::codegen

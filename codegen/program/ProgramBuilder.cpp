@@ -25,7 +25,7 @@ Value rootOf(Value value) {
 class Builder {
 public:
   Builder(ModuleOp module, ModuleOp kernels, const ProgramOptions &options)
-      : module(module), cache(kernels, options.target), options(options) {}
+      : module(module), cache(kernels, options.emit), options(options) {}
 
   FailureOr<rt::Program> build() {
     addSymbols();
@@ -34,8 +34,7 @@ public:
     for (auto function : module.getOps<func::FuncOp>())
       if (function.isPublic() && failed(addEntry(function)))
         return failure();
-    for (const std::string &symbol : cache.symbols())
-      program.kernels.push_back({symbol});
+    program.kernels = cache.all();
     return std::move(program);
   }
 

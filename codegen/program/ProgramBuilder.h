@@ -2,7 +2,7 @@
 // one kernel.
 #pragma once
 
-#include "cpu/GroupCode.h"
+#include "kernel/GroupCode.h"
 #include "sinter/core/program.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -11,7 +11,7 @@
 namespace sinter::codegen {
 
 struct ProgramOptions {
-  TargetInfo target;
+  EmitGroup emit;
   bool vendor = true; ///< library calls where the vendor library supports them
 };
 

@@ -31,7 +31,10 @@ public:
       numbers(variable.dims);
     });
     table(program.constants, 8, [&](auto &constant) { archive.blob(constant.data); });
-    table(program.kernels, 4, [&](auto &kernel) { archive.string(kernel.symbol); });
+    table(program.kernels, 8, [&](auto &kernel) {
+      archive.string(kernel.symbol);
+      scalars(kernel.threads);
+    });
     table(program.libraryCalls, 9, [&](auto &call) {
       scalars(call.op);
       numbers(call.ints);

@@ -19,7 +19,7 @@
 namespace sinter::rt {
 
 /// Raised whenever the meaning or encoding of anything below changes.
-inline constexpr uint32_t kProgramVersion = 1;
+inline constexpr uint32_t kProgramVersion = 2;
 
 using Index = int32_t; ///< position in one of the Program's tables
 inline constexpr Index kNone = -1;
@@ -94,7 +94,7 @@ struct Command {
   Index target = kNone;       ///< kernel or library call
   std::vector<Index> buffers; ///< inputs, then outputs (Library: in the call's order)
   Index outputs = 0;          ///< how many of `buffers` are written; see `writesOperand`
-  Index tasks = kNone;        ///< Launch: Expr of the number of tasks
+  Index tasks = kNone;        ///< Launch: Expr of the number of tasks, or of blocks
   Index scratchBytes = kNone; ///< Launch: Expr of scratch bytes a worker, or kNone
   Index name = kNone;         ///< String, e.g. "conv.relu.sum"; the command's, not the kernel's
   Index location = kNone;     ///< String, "train.cc:31"
@@ -113,6 +113,7 @@ inline bool writesOperand(const Command &command, size_t operand) {
 /// A kernel's symbol in the compiled image.
 struct Kernel {
   std::string symbol;
+  int32_t threads = 0; ///< a block of a device kernel; 0: a CPU kernel, which has none
 };
 
 struct Variable {

@@ -23,28 +23,21 @@ static unsigned bytesOf(Type type) {
   return std::max(1u, getElementTypeOrSelf(type).getIntOrFloatBitWidth() / 8);
 }
 
-KernelEmitter::KernelEmitter(ModuleOp module, StringRef name, Location place, ValueRange inputs,
-                             unsigned others)
+KernelEmitter::KernelEmitter(ModuleOp module, Location place)
     : ElementSource(ownBuilder, place), ownBuilder(module.getContext()) {
   b.setInsertionPointToEnd(module.getBody());
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i64 = b.getI64Type();
-  function = func::FuncOp::create(b, loc, name,
-                                  b.getFunctionType({pointer, pointer, pointer, i64, i64}, {}));
+}
+
+Block *KernelEmitter::start(StringRef name, ArrayRef<Type> arguments, ValueRange inputs) {
+  function = func::FuncOp::create(b, loc, name, b.getFunctionType(arguments, {}));
   Block *entry = function.addEntryBlock();
   b.setInsertionPointToStart(entry);
-  Value buffers = entry->getArgument(0);
-  symbols = entry->getArgument(1);
-  scratchPointer = entry->getArgument(2);
-  for (unsigned i = 0; i < inputs.size() + others; ++i) {
-    Value slot =
-        LLVM::GEPOp::create(b, loc, pointer, pointer, buffers, ArrayRef<LLVM::GEPArg>{int32_t(i)});
-    pointers.push_back(LLVM::LoadOp::create(b, loc, pointer, slot));
-  }
   for (auto [i, input] : llvm::enumerate(inputs))
     operandOf.try_emplace(input, unsigned(i));
-  beginTask = arith::IndexCastOp::create(b, loc, b.getIndexType(), entry->getArgument(3));
-  endTask = arith::IndexCastOp::create(b, loc, b.getIndexType(), entry->getArgument(4));
+  return entry;
 }
+
+unsigned KernelEmitter::alignment(Type type, Value) const { return bytesOf(type); }
 
 void KernelEmitter::finish() { func::ReturnOp::create(b, loc); }
 
@@ -58,17 +51,12 @@ Value KernelEmitter::dim(AffineExpr size) {
     return known;
   // Evaluated once, at the top of the kernel.
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointAfterValue(endTask);
+  b.setInsertionPointAfter(prologue);
   std::function<Value(AffineExpr)> evaluate = [&](AffineExpr expr) -> Value {
     if (auto constant = constantSize(expr))
       return arith::ConstantIndexOp::create(b, loc, *constant);
-    if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
-      Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-      Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), symbols,
-                                       ArrayRef<LLVM::GEPArg>{int32_t(symbol.getPosition())});
-      return arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                        LLVM::LoadOp::create(b, loc, b.getI64Type(), slot));
-    }
+    if (auto which = dyn_cast<AffineSymbolExpr>(expr))
+      return arith::IndexCastOp::create(b, loc, b.getIndexType(), symbol(which.getPosition()));
     auto binary = cast<AffineBinaryOpExpr>(expr);
     Value left = evaluate(binary.getLHS()), right = evaluate(binary.getRHS());
     switch (expr.getKind()) {
@@ -124,6 +112,10 @@ Value KernelEmitter::wholeLanes(Value count, int64_t lanes) {
   if (auto constant = getConstantIntValue(count))
     return index(*constant / lanes);
   return arith::DivUIOp::create(b, loc, count, index(lanes));
+}
+
+Value KernelEmitter::extract(Value vector, int64_t lane) {
+  return vector::ExtractOp::create(b, loc, vector, lane);
 }
 
 void KernelEmitter::withLanes(int64_t lanes, function_ref<void()> body) {
@@ -244,21 +236,20 @@ std::pair<Value, Value> KernelEmitter::address(Value tensor, ArrayRef<Index> at,
 }
 
 Value KernelEmitter::pointerAt(Value base, Type element, Value linear) {
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
   Value offset = arith::IndexCastOp::create(b, loc, b.getI64Type(), linear);
-  return LLVM::GEPOp::create(b, loc, pointer, element, base, ArrayRef<LLVM::GEPArg>{offset});
+  return LLVM::GEPOp::create(b, loc, base.getType(), element, base, ArrayRef<LLVM::GEPArg>{offset});
 }
 
 Value KernelEmitter::loadRaw(unsigned operand, Type type, Value linear) {
   Type element = getElementTypeOrSelf(type);
   return LLVM::LoadOp::create(b, loc, type, pointerAt(pointers[operand], element, linear),
-                              bytesOf(type));
+                              alignment(type, linear));
 }
 
 void KernelEmitter::storeRaw(unsigned operand, Value value, Value linear) {
   Type element = getElementTypeOrSelf(value);
   LLVM::StoreOp::create(b, loc, value, pointerAt(pointers[operand], element, linear),
-                        bytesOf(value.getType()));
+                        alignment(value.getType(), linear));
 }
 
 Value KernelEmitter::load(unsigned operand, Value tensor, ArrayRef<Index> at) {

@@ -1,9 +1,10 @@
 // Emits the code of kernels: loads, stores and elements of a group's values, scalar or in vectors
 // of neighbouring elements.
 //
-// One emitter writes one kernel function (see sinter/abi/kernel.h) in the arith, math, scf, vector
-// and llvm dialects. Group emitters (Pointwise.cpp, Reduction.cpp, ...) drive it: they make the
-// loops and ask for elements at indices.
+// One emitter writes one kernel function in the arith, math, scf, vector and llvm dialects; what
+// the function takes is a target's own business (TaskKernel for CPUs, ThreadKernel for CUDA). Group
+// emitters (cpu/Pointwise.cpp, cuda/Reduction.cpp, ...) drive it: they make the loops and ask for
+// elements at indices.
 #pragma once
 
 #include "sinter/ir/Dialect.h"
@@ -16,10 +17,7 @@ namespace sinter::codegen {
 
 class KernelEmitter : public ir::ElementSource {
 public:
-  /// Starts function `name` in `module`: operands are the tensors `inputs`, then `others` buffers
-  /// more (outputs, temporaries).
-  KernelEmitter(mlir::ModuleOp module, llvm::StringRef name, mlir::Location loc,
-                mlir::ValueRange inputs, unsigned others);
+  KernelEmitter(const KernelEmitter &) = delete;
 
   /// Element of any tensor known here, at `at`, with the current number of lanes.
   mlir::Value valueAt(mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
@@ -29,6 +27,8 @@ public:
   /// Gives `tensor` (a reduction's or contraction's result) a value for all indices from here on;
   /// null takes it away.
   void define(mlir::Value tensor, mlir::Value value);
+  /// As `define`, for a tensor that had no value yet: elements computed before keep theirs.
+  void defineFirst(mlir::Value tensor, mlir::Value value) { defined[tensor] = value; }
   /// Writes an element (or lanes of them) of `tensor` to the buffer of operand `operand`.
   void store(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at, mlir::Value value);
   /// Reads back an element of `tensor` from the buffer of operand `operand`.
@@ -38,9 +38,14 @@ public:
   /// Plain access to the buffer of operand `operand`, in elements of `type` at a linear index.
   mlir::Value loadRaw(unsigned operand, mlir::Type type, mlir::Value linear);
   void storeRaw(unsigned operand, mlir::Value value, mlir::Value linear);
-  mlir::Value scratch() const { return scratchPointer; }
+  /// A value as it comes back after being stored as `element`.
+  mlir::Value rounded(mlir::Value value, mlir::Type element) {
+    return fromStorage(toStorage(value, element), element);
+  }
   mlir::Value pointerAt(mlir::Value base, mlir::Type element, mlir::Value linear);
 
+  /// Element `lane` of a vector.
+  mlir::Value extract(mlir::Value vector, int64_t lane);
   /// Runs `body` with vectors of `lanes` elements.
   void withLanes(int64_t lanes, llvm::function_ref<void()> body);
   /// A loop [from, to) by `step` that carries values; `body(i, carried)` returns the next ones.
@@ -56,8 +61,7 @@ public:
   mlir::Value minimum(mlir::Value a, mlir::Value b);
   /// How many whole vectors of `lanes` fit in `count`.
   mlir::Value wholeLanes(mlir::Value count, int64_t lanes);
-  mlir::Value begin() const { return beginTask; }
-  mlir::Value end() const { return endTask; }
+  /// Ends the function.
   void finish();
 
   // ElementSource
@@ -65,6 +69,21 @@ public:
   mlir::Value operandValue(unsigned operand) override;
   mlir::Value dim(mlir::AffineExpr size) override;
   int64_t lanes() const override { return laneCount; }
+
+protected:
+  KernelEmitter(mlir::ModuleOp module, mlir::Location loc);
+  /// Makes the function, whose operands are the tensors `inputs`, then buffers without a tensor
+  /// (outputs, temporaries). A target sets `pointers` (one an operand) and `prologue` next.
+  mlir::Block *start(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments,
+                     mlir::ValueRange inputs);
+  /// The value of a symbol as i64, emitted where the builder stands.
+  virtual mlir::Value symbol(unsigned position) = 0;
+  /// Whether lanes from this linear index on may be accessed at once, as one aligned vector.
+  virtual unsigned alignment(mlir::Type type, mlir::Value linear) const;
+
+  mlir::func::FuncOp function;
+  llvm::SmallVector<mlir::Value> pointers;
+  mlir::Operation *prologue = nullptr; ///< sizes are computed after it
 
 private:
   mlir::Value load(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
@@ -74,8 +93,6 @@ private:
   mlir::Value toStorage(mlir::Value value, mlir::Type element);
   bool visibleHere(mlir::Value value) const;
 
-  mlir::func::FuncOp function;
-  llvm::SmallVector<mlir::Value> pointers;
   llvm::DenseMap<mlir::Value, unsigned> operandOf;
   llvm::DenseMap<mlir::Value, mlir::Value> defined;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizes;
@@ -86,7 +103,6 @@ private:
   };
   llvm::DenseMap<mlir::Value, llvm::SmallVector<Cached, 2>> cache;
   mlir::Operation *current = nullptr;
-  mlir::Value symbols, scratchPointer, beginTask, endTask;
   int64_t laneCount = 1;
   mlir::OpBuilder ownBuilder;
 };

@@ -1,0 +1,29 @@
+// CUDA kernels of fused groups: the same groups that cpu/ compiles, cut into blocks and threads.
+#pragma once
+
+#include "kernel/GroupCode.h"
+
+namespace sinter::codegen::cuda {
+
+/// What kernels of one program have in common.
+struct Target {
+  unsigned symbols = 0; ///< the program's; every kernel takes the values of all
+};
+
+EmitGroup emitter(Target target);
+
+GroupCode emitPointwise(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                        const Target &target);
+GroupCode emitReduction(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                        const Target &target);
+GroupCode emitScatter(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                      const Target &target);
+GroupCode emitContraction(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
+                          const Target &target);
+
+/// Elements of the widest type among a group's inputs and results that 16 bytes hold.
+int64_t vectorWidth(ir::GroupOp group);
+/// The largest power of two up to `most` that divides `size` whatever the symbols are.
+int64_t dividingLanes(mlir::AffineExpr size, int64_t most);
+
+} // namespace sinter::codegen::cuda

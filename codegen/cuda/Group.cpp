@@ -1,0 +1,41 @@
+#include "Emitters.h"
+
+#include "kernel/KernelEmitter.h"
+
+using namespace mlir;
+using namespace sinter::ir;
+
+namespace sinter::codegen::cuda {
+
+int64_t vectorWidth(GroupOp group) {
+  constexpr int64_t kAccessBits = 128, kMost = 8;
+  int64_t widest = 8;
+  auto widen = [&](Value value) {
+    widest = std::max<int64_t>(widest, storageType(elementType(value)).getIntOrFloatBitWidth());
+  };
+  llvm::for_each(group->getOperands(), widen);
+  llvm::for_each(group->getResults(), widen);
+  return std::min(kMost, kAccessBits / widest);
+}
+
+int64_t dividingLanes(AffineExpr size, int64_t most) {
+  int64_t lanes = most;
+  while (lanes > 1 && !size.isMultipleOf(lanes))
+    lanes /= 2;
+  return lanes;
+}
+
+EmitGroup emitter(Target target) {
+  return [target](ModuleOp module, GroupOp group, StringRef name) {
+    StringRef kind = group.getKind();
+    if (kind == "pointwise")
+      return emitPointwise(module, group, name, target);
+    if (kind == "reduction")
+      return emitReduction(module, group, name, target);
+    if (kind == "scatter")
+      return emitScatter(module, group, name, target);
+    return emitContraction(module, group, name, target);
+  };
+}
+
+} // namespace sinter::codegen::cuda

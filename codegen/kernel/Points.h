@@ -1,0 +1,24 @@
+// The element of a pointwise group, for the loops or threads of any target.
+#pragma once
+
+#include "kernel/GroupCode.h"
+#include "kernel/KernelEmitter.h"
+
+namespace sinter::codegen {
+
+struct Points {
+  ir::GroupOp group;
+  KernelEmitter &k;
+  mlir::Operation *yield = group.getBody().front().getTerminator();
+  ir::Dims domain = ir::dimsOf(yield->getOperand(0));
+
+  /// Whether lanes may run along the domain's last dimension.
+  bool lanesPossible() const;
+  /// Computes all outputs at `at` before storing any: an output may share its buffer with an input.
+  void emit(llvm::ArrayRef<ir::Index> at);
+
+private:
+  llvm::SmallVector<ir::Index> indexOf(mlir::Value output, llvm::ArrayRef<ir::Index> at);
+};
+
+} // namespace sinter::codegen
