@@ -7,66 +7,33 @@ namespace sinter::rt::emu {
 
 static constexpr uint32_t kSector = 32, kBanks = 32;
 
-Touched::Map::~Map() {
-  std::atomic<Word *> *table = chunks.load();
-  for (uint64_t i = 0; table && i < chunkCount; ++i)
-    delete[] table[i].load();
-  delete[] table;
-}
-
-/// Made when first touched; of two threads that make it at once, one's goes.
-Touched::Word *Touched::Map::chunk(uint64_t index) {
-  std::atomic<Word *> *table = chunks.load(std::memory_order_acquire);
-  if (!table) {
-    auto *fresh = new std::atomic<Word *>[chunkCount]();
-    if (chunks.compare_exchange_strong(table, fresh))
-      table = fresh;
-    else
-      delete[] fresh;
-  }
-  Word *words = table[index].load(std::memory_order_acquire);
-  if (!words) {
-    auto *fresh = new Word[kChunkWords]();
-    if (table[index].compare_exchange_strong(words, fresh))
-      words = fresh;
-    else
-      delete[] fresh;
-  }
-  return words;
-}
-
 Touched::Touched(const Allocations &allocations, uint32_t granule)
-    : granule(granule), maps(new Map[2 * allocations.size()]), mapCount(2 * allocations.size()) {
-  uint64_t chunkBytes = kChunkWords * 64 * granule;
+    : granule(granule), maps(new Bits[2 * allocations.size()]), mapCount(2 * allocations.size()) {
   for (size_t i = 0; i < mapCount; ++i)
-    maps[i].chunkCount = (allocations[i / 2].bytes + chunkBytes - 1) / chunkBytes;
+    maps[i].setSize(allocations[i / 2].bytes / (64 * granule) + 1);
 }
 
 void Touched::mark(bool write, uint32_t allocation, uint64_t offset, uint32_t bytes) {
-  Map &map = maps[2 * allocation + write];
+  Bits &map = maps[2 * allocation + write];
   for (uint64_t bit = offset / granule, end = (offset + bytes) / granule; bit < end;) {
-    uint64_t word = bit / 64, count = std::min<uint64_t>(end - bit, 64 - bit % 64);
+    uint64_t count = std::min<uint64_t>(end - bit, 64 - bit % 64);
     uint64_t mask = (count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1) << bit % 64;
-    Word &bits = map.chunk(word / kChunkWords)[word % kChunkWords];
-    if ((bits.load(std::memory_order_relaxed) & mask) != mask)
-      bits.fetch_or(mask, std::memory_order_relaxed);
+    std::atomic<uint64_t> &word = map[bit / 64];
+    if ((word.load(std::memory_order_relaxed) & mask) != mask)
+      word.fetch_or(mask, std::memory_order_relaxed);
     bit += count;
   }
 }
 
-void Touched::addTo(MemoryCounts &counts, const Map &map) const {
-  std::atomic<Word *> *table = map.chunks.load();
+void Touched::addTo(MemoryCounts &counts, const Bits &map) const {
   uint32_t sectorBits = kSector / granule;
   uint64_t sectorMask = (uint64_t(1) << sectorBits) - 1;
-  for (uint64_t chunk = 0; table && chunk < map.chunkCount; ++chunk) {
-    Word *words = table[chunk].load();
-    for (uint64_t i = 0; words && i < kChunkWords; ++i) {
-      uint64_t bits = words[i].load(std::memory_order_relaxed);
-      counts.distinctBytes += uint64_t(std::popcount(bits)) * granule;
-      for (; bits != 0; bits >>= sectorBits)
-        counts.distinctSectors += (bits & sectorMask) != 0;
-    }
-  }
+  map.forEach([&](uint64_t, const std::atomic<uint64_t> &word) {
+    uint64_t bits = word.load(std::memory_order_relaxed);
+    counts.distinctBytes += uint64_t(std::popcount(bits)) * granule;
+    for (; bits != 0; bits >>= sectorBits)
+      counts.distinctSectors += (bits & sectorMask) != 0;
+  });
 }
 
 void Touched::addTo(MemoryCounts &read, MemoryCounts &written) const {

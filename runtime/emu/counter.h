@@ -6,6 +6,7 @@
 #pragma once
 
 #include "checker.h"
+#include "chunked_array.h"
 #include "memory.h"
 
 #include "sinter/emu/counts.h"
@@ -27,18 +28,11 @@ public:
   void addTo(MemoryCounts &read, MemoryCounts &written) const;
 
 private:
-  using Word = std::atomic<uint64_t>;
-  static constexpr uint64_t kChunkWords = 4096;
-  struct Map {
-    std::atomic<std::atomic<Word *> *> chunks{nullptr};
-    uint64_t chunkCount = 0;
-    ~Map();
-    Word *chunk(uint64_t index);
-  };
-  void addTo(MemoryCounts &counts, const Map &map) const;
+  using Bits = ChunkedArray<std::atomic<uint64_t>>;
+  void addTo(MemoryCounts &counts, const Bits &bits) const;
 
   const uint32_t granule;
-  std::unique_ptr<Map[]> maps; ///< two an allocation
+  std::unique_ptr<Bits[]> maps; ///< two an allocation
   size_t mapCount;
 };
 

@@ -232,6 +232,8 @@ Status EmuDevice::Impl::run(const sinter_emu_kernel &kernel, const LaunchShape &
   if (failed)
     return makeError(Code::OutOfMemory, "no memory for the threads of kernel '", kernel.name,
                      "' of '", origin.name, "' on the emulated device; use fewer threads");
+  if (monitoring && monitoring->blockAccesses)
+    monitoring->blockAccesses->report();
   if (options.count)
     addCounts(launch, *monitoring, monitors);
   return findings.status(origin);

@@ -1,5 +1,7 @@
 #include "findings.h"
 
+#include "launch.h"
+
 #include "sinter/base/text.h"
 
 #include <tuple>
@@ -24,6 +26,8 @@ static const char *nameOf(Fault fault) {
     return "uninitialised read";
   case Fault::Race:
     return "race";
+  case Fault::BlockRace:
+    return "race between blocks";
   case Fault::ReadOnly:
     return "write to an input";
   }
@@ -49,8 +53,7 @@ Findings::Findings(const sinter_emu_kernel &kernel, const LaunchShape &shape) : 
 
 void Findings::add(Fault fault, const sinter_emu_thread &thread, uint32_t site,
                    FunctionRef<std::string()> text) {
-  const uint32_t *at = thread.block->ctaid;
-  uint64_t index = at[0] + uint64_t(grid[0]) * (at[1] + uint64_t(grid[1]) * at[2]);
+  uint64_t index = blockIndex(*thread.block);
   std::lock_guard lock(mutex);
   Entry &entry = entries[{fault, site}];
   if (entry.count++ == 0 || std::tie(index, thread.index) < std::tie(entry.block, entry.thread)) {
@@ -58,6 +61,14 @@ void Findings::add(Fault fault, const sinter_emu_thread &thread, uint32_t site,
     entry.thread = thread.index;
     entry.text = text();
   }
+}
+
+void Findings::add(Fault fault, uint32_t site, FunctionRef<std::string()> text) {
+  std::lock_guard lock(mutex);
+  Entry &entry = entries[{fault, site}];
+  entry.anyThread = true;
+  if (entry.count++ == 0)
+    entry.text = text();
 }
 
 Status Findings::status(const WorkOrigin &origin) const {
@@ -69,9 +80,11 @@ Status Findings::status(const WorkOrigin &origin) const {
   for (const auto &[key, entry] : entries) {
     if (written++ == kMostLines)
       break;
-    lines += concat("\n  ", nameOf(key.first), " at ", placeOf(kernel, key.second), ": ",
-                    entry.text, ", thread ", coordinates(entry.thread, block), " of block ",
-                    coordinates(entry.block, grid));
+    lines +=
+        concat("\n  ", nameOf(key.first), " at ", placeOf(kernel, key.second), ": ", entry.text);
+    if (!entry.anyThread)
+      lines += concat(", thread ", coordinates(entry.thread, block), " of block ",
+                      coordinates(entry.block, grid));
     if (entry.count > 1)
       lines += concat(" and ", entry.count - 1, entry.count > 2 ? " others" : " other");
   }

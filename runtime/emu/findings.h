@@ -25,6 +25,7 @@ enum class Fault : uint8_t {
   Misaligned,
   Uninitialised,
   Race,
+  BlockRace,
   ReadOnly
 };
 
@@ -40,6 +41,8 @@ public:
   /// `text` says what the thread did; it is asked for only if it is kept.
   void add(Fault fault, const sinter_emu_thread &thread, uint32_t site,
            FunctionRef<std::string()> text);
+  /// About no thread in particular; the first of a place is kept.
+  void add(Fault fault, uint32_t site, FunctionRef<std::string()> text);
   /// Ok if nothing was added. `origin` is the launch's.
   Status status(const WorkOrigin &origin) const;
 
@@ -47,6 +50,7 @@ private:
   struct Entry {
     uint64_t block = 0, count = 0;
     uint32_t thread = 0;
+    bool anyThread = false;
     std::string text;
   };
   const sinter_emu_kernel &kernel;

@@ -43,6 +43,12 @@ struct Launch {
   uint32_t sharedBytes() const { return kernel.static_shared + shape.dynamicSharedBytes; }
 };
 
+/// Counted x fastest.
+inline uint64_t blockIndex(const sinter_emu_block &block) {
+  return block.ctaid[0] +
+         uint64_t(block.nctaid[0]) * (block.ctaid[1] + uint64_t(block.nctaid[1]) * block.ctaid[2]);
+}
+
 /// Where the bytes of an address are for the host, which need not exist.
 inline void *hostAddress(const sinter_emu_block &block, uint8_t space, uint64_t address) {
   bool shared = space == SINTER_EMU_SPACE_SHARED, global = space == SINTER_EMU_SPACE_GLOBAL;

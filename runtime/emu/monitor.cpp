@@ -68,6 +68,8 @@ Monitoring::Monitoring(const Launch &launch, std::span<const EmuBuffer> buffers,
     if (site.space == SINTER_EMU_SPACE_SHARED || site.space == SINTER_EMU_SPACE_GENERIC)
       sharedGranule = std::gcd(sharedGranule, common);
   }
+  if (check && canRace(launch))
+    blockAccesses.emplace(launch, globalGranule);
   if (count)
     touched.emplace(*launch.allocations, globalGranule);
 }
@@ -122,6 +124,9 @@ void *Monitor::access(const sinter_emu_thread &thread, uint64_t address, uint32_
   if (place.space != SINTER_EMU_SPACE_GENERIC) {
     if (checker)
       checker->access(thread, place, site);
+    if (shared.blockAccesses && place.space == SINTER_EMU_SPACE_GLOBAL)
+      shared.blockAccesses->note(kind.flags & SINTER_EMU_WRITES, place.allocation, place.offset,
+                                 kind.bytes, blockIndex(*thread.block), site);
     if (counter)
       counter->access(thread, place, site);
   }

@@ -5,6 +5,7 @@
 // checker and the counter.
 #pragma once
 
+#include "block_accesses.h"
 #include "checker.h"
 #include "counter.h"
 #include "launch.h"
@@ -34,6 +35,8 @@ struct Monitoring {
   uint32_t mostBytes = 0;                        ///< of an access
   uint32_t globalGranule = 4, sharedGranule = 4; ///< divide every access
   bool check;
+  std::optional<BlockAccesses>
+      blockAccesses;              ///< when checking kernels for which it means something
   std::optional<Touched> touched; ///< when counting
 };
 

@@ -1,8 +1,8 @@
 // What an accelerator is to the executor: memory of its own, one stream of work, kernels.
 //
 // Work is enqueued and runs later, in order; only `synchronize` waits. Host memory handed to a copy
-// must stay valid and untouched until then. An error of enqueued work surfaces at the next call that
-// can return one, and names the work. One caller at a time each device.
+// must stay valid and untouched until then. An error of enqueued work surfaces at the next call
+// that can return one, and names the work. One caller at a time each device.
 //
 // Every implementation passes tests/runtime/device_conformance.h.
 #pragma once
