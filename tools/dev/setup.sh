@@ -5,7 +5,7 @@ SINTER_PACKAGES=(
   g++ cmake ninja-build pkg-config git ccache python3 python3-venv
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools lld-22
   clang-22 clang-format-22 clang-tidy-22 libclang-rt-22-dev
-  libdnnl-dev libcli11-dev zlib1g-dev libgtest-dev googletest libbenchmark-dev shellcheck
+  libdnnl-dev libboost-context-dev libcli11-dev zlib1g-dev libgtest-dev googletest libbenchmark-dev shellcheck
 )
 
 missingPackages() {
