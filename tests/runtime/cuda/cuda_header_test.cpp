@@ -1,5 +1,6 @@
 // Compares runtime/cuda's own declarations with the toolkit's cuda.h, at compile time.
 #include "driver.h"
+#include "same_abi.h"
 
 #include <gtest/gtest.h>
 
@@ -12,43 +13,15 @@ SINTER_CUDA_ENTRY_POINTS(SINTER_CUDA_NAME)
 } // namespace sinter::rt::cuda
 
 #include <cuda.h>
-#include <type_traits>
 
 namespace sinter::rt::cuda {
 namespace {
-
-/// Passed the same way: both pointers, or both numbers (enums count) of one size and kind.
-template <class Ours, class Theirs>
-constexpr bool sameAbi = sizeof(Ours) == sizeof(Theirs) && alignof(Ours) == alignof(Theirs) &&
-                         std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
-                         std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs> &&
-                         std::is_class_v<Ours> == std::is_class_v<Theirs>;
-/// Pointers to what is passed by address must agree too, so that results have room.
-template <class Ours, class Theirs> constexpr bool samePointee = sameAbi<Ours, Theirs>;
-template <class Ours, class Theirs>
-constexpr bool samePointee<Ours *, Theirs *> = [] {
-  using A = std::remove_cv_t<Ours>;
-  using B = std::remove_cv_t<Theirs>;
-  if constexpr (std::is_void_v<A> || std::is_void_v<B>)
-    return std::is_void_v<A> && std::is_void_v<B>;
-  else if constexpr (requires { sizeof(A); } && requires { sizeof(B); })
-    return sameAbi<A, B> && std::is_const_v<Ours> == std::is_const_v<Theirs>;
-  else
-    return true; // handles
-}();
-
-template <class Ours, class Theirs> constexpr bool sameSignature = false;
-template <class R, class... Ours, class S, class... Theirs>
-  requires(sizeof...(Ours) == sizeof...(Theirs))
-constexpr bool sameSignature<R (*)(Ours...), S (*)(Theirs...)> =
-    sameAbi<R, S> && (samePointee<Ours, Theirs> && ...);
 
 #define SINTER_CUDA_COMPARE(name, symbol, parameters)                                              \
   static_assert(sameSignature<Ours_##name, decltype(&::name)>, #name);
 SINTER_CUDA_ENTRY_POINTS(SINTER_CUDA_COMPARE)
 #undef SINTER_CUDA_COMPARE
 
-#define SAME(ours, theirs) static_assert(int64_t(ours) == int64_t(theirs))
 SAME(CuResult::Success, CUDA_SUCCESS);
 SAME(CuResult::InvalidValue, CUDA_ERROR_INVALID_VALUE);
 SAME(CuResult::OutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);

@@ -49,9 +49,10 @@ public:
     return text;
   }
   const std::string &path() const { return file; }
+  template <class Function> Function *function(const char *name) { return call<Function>(name); }
 
 private:
-  template <class Function> Function *call(const char *name) {
+  template <class Function> Function *call(const char *name) const {
     return reinterpret_cast<Function *>(dlsym(handle, name));
   }
   std::string file;

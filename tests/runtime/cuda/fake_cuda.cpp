@@ -74,6 +74,15 @@ size_t fakeCudaTakeLog(char *text, size_t size) {
   return length;
 }
 
+std::byte *fakeCudaResolve(uint64_t address, size_t bytes) {
+  return FakeState::get().resolve(address, bytes);
+}
+int fakeCudaEnqueue(void *stream, int (*work)(void *), void *data) {
+  Call call("library");
+  return int(call.state.enqueue(static_cast<CuStream>(stream),
+                                [work, data] { return CuResult(work(data)); }));
+}
+
 CU cuDriverGetVersion(int *version) {
   Call call("cuDriverGetVersion");
   *version = int(call.state.settings["version"]);

@@ -27,3 +27,10 @@ FAKE_CUDA_EXPORT int64_t fakeCudaGet(const char *name);
 FAKE_CUDA_EXPORT void fakeCudaHide(const char *symbol);
 /// Copies the names of the calls made so far, a line each, and forgets them; returns the length.
 FAKE_CUDA_EXPORT size_t fakeCudaTakeLog(char *text, size_t size);
+
+/// For fake libraries on this driver: host memory behind a device address (null: not allocated),
+/// and work for a stream (a CuStream), which returns a CUresult.
+using FakeCudaResolve = std::byte *(uint64_t address, size_t bytes);
+using FakeCudaEnqueue = int(void *stream, int (*work)(void *), void *data);
+FAKE_CUDA_EXPORT FakeCudaResolve fakeCudaResolve;
+FAKE_CUDA_EXPORT FakeCudaEnqueue fakeCudaEnqueue;
