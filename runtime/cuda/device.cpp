@@ -47,17 +47,25 @@ DeviceImpl::DeviceImpl(std::unique_ptr<Session> opened, const CudaCard &card, st
                        const Settings &settings)
     : session(std::move(opened)), driver(session->driver), cardInfo(card),
       deviceName(std::move(name)), sync(settings.sync),
-      allocator(*this, {settings.memoryLimit, settings.grow}),
-      staging(driver, session->stream, settings.stagingBytes) {}
+      staging(driver, session->stream, settings.stagingBytes),
+      allocator(*this, {settings.memoryLimit, settings.grow}) {}
 
 DeviceImpl::~DeviceImpl() {
   abandonCapture();
+  staging.discard(); // nobody waited for these downloads: where they go may be gone
   quiesce();
 }
 
 void DeviceImpl::quiesce() {
-  if (lost.ok() && !inCapture && makeCurrent().ok())
-    (void)check(driver.cuStreamSynchronize(cuStream()), "wait");
+  if (lost.ok() && !inCapture && driver.cuCtxSetCurrent(session->context) == CuResult::Success)
+    (void)settle(); // an error is kept, and told by the next call
+}
+
+Status DeviceImpl::settle() {
+  SINTER_RETURN_IF_ERROR(check(driver.cuStreamSynchronize(cuStream()), "wait for its work"));
+  staging.finish();
+  log.clear();
+  return {};
 }
 
 Status DeviceImpl::makeCurrent() {
@@ -114,10 +122,7 @@ Status DeviceImpl::enqueued(const WorkOrigin &origin) {
 Status DeviceImpl::synchronize() {
   SINTER_RETURN_IF_ERROR(refuseInCapture("wait", "wait before or after the capture"));
   SINTER_RETURN_IF_ERROR(makeCurrent());
-  SINTER_RETURN_IF_ERROR(check(driver.cuStreamSynchronize(cuStream()), "wait for its work"));
-  staging.finish();
-  log.clear();
-  return {};
+  return settle();
 }
 
 StatusOr<void *> DeviceImpl::reserve(int64_t bytes) {
@@ -131,11 +136,7 @@ StatusOr<void *> DeviceImpl::reserve(int64_t bytes) {
 
 void DeviceImpl::release(void *block) { driver.cuMemFree(address(block)); }
 
-Status DeviceImpl::drain() {
-  if (!lost.ok())
-    return lost;
-  return check(driver.cuStreamSynchronize(cuStream()), "wait for its work");
-}
+Status DeviceImpl::drain() { return lost.ok() ? settle() : lost; }
 
 StatusOr<void *> DeviceImpl::allocate(size_t bytes, const WorkOrigin &origin) {
   SINTER_RETURN_IF_ERROR(refuseInCapture(concat("allocate memory for ", describe(origin)),

@@ -98,6 +98,8 @@ private:
   void release(void *block) override;
   Status drain() override;
 
+  /// Waits and delivers the downloads.
+  Status settle();
   bool pinned(const void *memory) const;
   Status refusePageable(std::string_view direction, const WorkOrigin &origin) const;
   Status copyStaged(void *to, const void *from, size_t bytes, bool upload,
@@ -115,8 +117,8 @@ private:
   Status lost;    ///< why the context cannot be used any more
   Status pending; ///< a mistake of a call that returns no status
   WorkLog log;
-  CachingAllocator allocator;
   StagingRing staging;
+  CachingAllocator allocator; ///< behind what its `drain` uses
 };
 
 } // namespace sinter::rt::cuda

@@ -8,8 +8,10 @@ namespace sinter::rt::cuda {
 
 std::string WorkLog::names() const {
   std::string text;
-  for (size_t i = 0; i < std::min(count, kShown); ++i)
-    text += (i ? ", " : "") + describe(last[(count - 1 - i) % kShown]);
+  for (size_t i = 0; i < std::min(count, kShown); ++i) {
+    const Entry &entry = last[(count - 1 - i) % kShown];
+    text += (i ? ", " : "") + describe({entry.name, entry.location});
+  }
   return text;
 }
 

@@ -10,17 +10,20 @@ endforeach()
 # A driver older than cuGetProcAddress_v2, which is CUDA 12.0's.
 target_compile_definitions(fake_cuda_old PRIVATE FAKE_CUDA_WITHOUT_PROC_ADDRESS)
 
-add_library(fake_cublaslt MODULE cuda/fake_cublaslt.cpp)
-sinter_flags(fake_cublaslt)
-target_include_directories(fake_cublaslt PRIVATE ${PROJECT_SOURCE_DIR}/runtime/cuda)
-target_link_libraries(fake_cublaslt PRIVATE sinter_base)
+foreach(name fake_cublaslt fake_cudnn)
+  add_library(${name} MODULE cuda/${name}.cpp)
+  sinter_flags(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/runtime/cuda)
+  target_link_libraries(${name} PRIVATE sinter_base)
+endforeach()
 
 function(sinter_cuda_test name)
   sinter_test(${name} ${ARGN} LINK sinter_cuda)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/runtime/cuda)
   target_compile_definitions(${name} PRIVATE SINTER_FAKE_CUDA="$<TARGET_FILE:fake_cuda>"
-    SINTER_FAKE_CUDA_OLD="$<TARGET_FILE:fake_cuda_old>")
-  add_dependencies(${name} fake_cuda fake_cuda_old)
+    SINTER_FAKE_CUDA_OLD="$<TARGET_FILE:fake_cuda_old>"
+    SINTER_FAKE_CUBLASLT="$<TARGET_FILE:fake_cublaslt>" SINTER_FAKE_CUDNN="$<TARGET_FILE:fake_cudnn>")
+  add_dependencies(${name} fake_cuda fake_cuda_old fake_cublaslt fake_cudnn)
 endfunction()
 
 sinter_cuda_test(cuda_device_test cuda/cuda_device_test.cpp cuda/cuda_error_test.cpp cuda/cuda_graph_test.cpp)
@@ -34,7 +37,6 @@ if(SINTER_CUDA_INCLUDE_DIR)
   target_include_directories(cuda_header_test SYSTEM PRIVATE ${SINTER_CUDA_INCLUDE_DIR})
 endif()
 
-sinter_cuda_test(cuda_cudnn_test cuda/cuda_cudnn_test.cpp)
-sinter_cuda_test(cuda_matmul_test cuda/cuda_matmul_test.cpp)
-target_compile_definitions(cuda_matmul_test PRIVATE SINTER_FAKE_CUBLASLT="$<TARGET_FILE:fake_cublaslt>")
-add_dependencies(cuda_matmul_test fake_cublaslt)
+# NVIDIA's libraries: fake ones, and the real ones as far as they work without a device.
+sinter_cuda_test(cuda_library_test cuda/cuda_matmul_test.cpp cuda/cuda_convolution_test.cpp)
+sinter_cuda_test(cuda_vendor_test cuda/cuda_vendor_test.cpp)

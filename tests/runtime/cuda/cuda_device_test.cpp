@@ -242,5 +242,14 @@ TEST_F(CudaTest, WorksOnADriverWithoutProcAddress) {
   EXPECT_EQ(old.takeLog().find("cuGetProcAddress"), std::string::npos);
 }
 
+TEST_F(CudaTest, DownloadsNobodyWaitedForAreDropped) {
+  float *memory = floats(device(), 1 << 10);
+  {
+    std::vector<float> gone(1 << 10);
+    EXPECT_OK(device().copyToHost(gone.data(), memory, gone.size() * sizeof(float), here));
+  }
+  platform.reset(); // writes nothing to what is gone
+}
+
 } // namespace
 } // namespace sinter::rt::cuda

@@ -274,6 +274,20 @@ TEST_F(CudaFault, SurfacesAtTheNextCall) {
                  {"CUDA_ERROR_ILLEGAL_ADDRESS", "'first'"});
 }
 
+TEST_F(CudaFault, NamesOfWorksAreKept) {
+  CudaDevice &gpu = device();
+  auto loaded = module(gpu);
+  DeviceKernel nothing = kernel(*loaded, "nothing");
+  auto name = std::make_unique<std::string>("a name that is too long for the string itself");
+  EXPECT_OK(gpu.launch(nothing, {}, nullptr, {*name, "test.cc:1"}));
+  auto event = *gpu.record();
+  EXPECT_OK(event->wait());
+  name = nullptr; // its work is done
+  driver.set("fault_launch", 1);
+  EXPECT_OK(gpu.launch(nothing, {}, nullptr, {"second", "test.cc:2"}));
+  EXPECT_NE(gpu.synchronize().message().find("a name that is too long"), std::string::npos);
+}
+
 TEST_F(CudaFault, KernelOnFreedMemory) {
   CudaDevice &gpu = device();
   auto loaded = module(gpu);

@@ -1,9 +1,10 @@
 // Plans of the real cuDNN, made without a device: what it accepts of our descriptions. Nothing
 // runs. Skipped where cuDNN 9.8 or later is not installed.
+#include "cuda_support.h"
 #include "cudnn.h"
+#include "shared_library.h"
 #include "sinter/cuda/library.h"
 
-#include <filesystem>
 #include <gtest/gtest.h>
 
 namespace sinter::rt::cuda {
@@ -193,6 +194,20 @@ TEST_F(Cudnn, APlanWithoutADeviceDoesNotRun) {
   ASSERT_TRUE(plans.ok()) << plans.status().message();
   void *buffers[3] = {};
   EXPECT_EQ((*plans)[0]->run(buffers, nullptr, {"x", "y"}).code(), Code::FailedPrecondition);
+}
+
+TEST_F(CudaTest, TheRealCublasLtHasWhatIsUsed) {
+  const std::string names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
+  StatusOr<SharedLibrary> library = SharedLibrary::open("cuBLASLt", libraryCandidates(names, ""));
+  if (!library.ok())
+    GTEST_SKIP() << "no cuBLASLt to look into: " << library.status().message();
+  auto opened = CudaMatmulLibrary::open(device(), {});
+  if (opened.ok())
+    return;
+  // All entry points are there, and what follows is that it finds no driver.
+  EXPECT_NE(opened.status().message().find("cuda:0: cuBLASLt cannot start: CUBLAS_STATUS_"),
+            std::string::npos)
+      << opened.status().message();
 }
 
 } // namespace
