@@ -32,6 +32,15 @@ TEST(CudaErrors, NoDriverLibrary) {
                   "correct SINTER_CUDA_DRIVER or --cuda-driver"});
 }
 
+TEST(CudaErrors, NoDriverAtAll) {
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL))
+    GTEST_SKIP() << "this machine has an NVIDIA driver";
+  expectContains(firstUse(""), Code::NotFound,
+                 {"tried: libcuda.so.1: cannot open", "install the NVIDIA driver (inside a "
+                                                      "container: pass the GPU through), or name "
+                                                      "the library in SINTER_CUDA_DRIVER"});
+}
+
 TEST(CudaErrors, DriverFromTheEnvironment) {
   FakeDriver driver;
   setenv("SINTER_CUDA_DRIVER", driver.path().c_str(), 1);

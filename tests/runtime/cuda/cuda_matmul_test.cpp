@@ -230,13 +230,23 @@ TEST_F(CudaMatmuls, MayBeCaptured) {
   auto library = open();
   CudaMatmul matmul;
   matmul.rows = matmul.columns = matmul.inner = 1;
+  matmul.add = true;
   auto primitives = *library->candidates(matmul, 1);
   float *a = floats(*gpu, 1), *b = floats(*gpu, 1), *c = floats(*gpu, 1);
+  float values[] = {2, 3, 1}, result = 0;
+  EXPECT_OK(gpu->copyToDevice(a, &values[0], 4, here));
+  EXPECT_OK(gpu->copyToDevice(b, &values[1], 4, here));
+  EXPECT_OK(gpu->copyToDevice(c, &values[2], 4, here));
   void *scratch = *gpu->allocate(1024, here);
-  void *buffers[] = {a, b, c};
+  void *buffers[] = {a, b, c, c}; // adds to the result
   EXPECT_OK(gpu->beginCapture());
   EXPECT_OK(primitives[0]->run(buffers, scratch, here));
-  gpu->abandonCapture();
+  auto graph = *gpu->endCapture();
+  for (int i = 0; i < 3; ++i)
+    EXPECT_OK(graph->launch(here));
+  EXPECT_OK(gpu->copyToHost(&result, c, 4, here));
+  EXPECT_OK(gpu->synchronize());
+  EXPECT_EQ(result, 1 + 3 * 6);
   for (void *memory : {(void *)a, (void *)b, (void *)c, scratch})
     gpu->free(memory);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <string>
 
@@ -235,19 +236,13 @@ FAKE BlasStatus cublasLtMatmul(BlasHandle, BlasMatmulDescriptor descriptor, cons
       !resolve(reinterpret_cast<uint64_t>(workspace), workspaceBytes))
     return BlasStatus::InvalidValue;
   auto address = [](const void *pointer) { return reinterpret_cast<uint64_t>(pointer); };
-  auto *call = new Multiply{*descriptor, *layoutA,   *layoutB,
-                            *layoutD,    address(a), address(b),
-                            address(c),  address(d), *static_cast<const float *>(beta)};
+  static std::deque<Multiply> calls; // kept: a captured one may run again
+  Multiply &call =
+      calls.emplace_back(Multiply{*descriptor, *layoutA, *layoutB, *layoutD, address(a), address(b),
+                                  address(c), address(d), *static_cast<const float *>(beta)});
   // Algorithms enqueue as many works as their number, so that the fake's clock tells them apart.
   for (uint64_t i = 1; i < algorithm->data[0]; ++i)
     enqueue(stream, [](void *) { return 0; }, nullptr);
-  return BlasStatus(enqueue(
-      stream,
-      [](void *data) {
-        auto *work = static_cast<Multiply *>(data);
-        int result = work->run();
-        delete work;
-        return result;
-      },
-      call));
+  return BlasStatus(
+      enqueue(stream, [](void *data) { return static_cast<Multiply *>(data)->run(); }, &call));
 }
