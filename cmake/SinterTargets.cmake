@@ -49,7 +49,8 @@ function(sinter_executable name)
   target_link_libraries(${name} PRIVATE ${arg_LINK})
 endfunction()
 
-# sinter_test(NAME sources… LINK targets… [LABELS …]): a GoogleTest binary, one CTest entry.
+# sinter_test(NAME sources… LINK targets… [LABELS …]): a GoogleTest binary, one CTest entry, labelled `fast` unless told
+# otherwise.
 function(sinter_test name)
   cmake_parse_arguments(arg "" "" "LINK;LABELS" ${ARGN})
   sinter_executable(${name} ${arg_UNPARSED_ARGUMENTS} LINK ${arg_LINK} GTest::gtest GTest::gtest_main)
@@ -58,4 +59,7 @@ function(sinter_test name)
     set(arg_LABELS fast)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+  if("fast" IN_LIST arg_LABELS)
+    add_dependencies(fast-tests ${name})
+  endif()
 endfunction()

@@ -128,7 +128,6 @@ private:
       for (Operation *part : recipe.ops)
         stages[builder.clone(*part, mapping)] = stages.lookup(use->getOwner());
       use->set(mapping.lookup(value));
-      ++numRepeated;
     }
   }
 

@@ -108,13 +108,22 @@ Status Executable::Impl::setPorts(std::span<const Argument> inputs,
   return status;
 }
 
+/// Generated code carries no type in front of a function, where UBSan would look for it.
+#ifdef __clang__
+__attribute__((no_sanitize("function")))
+#endif
+static void runTasks(const Step &step, const int64_t *symbols, void *scratch, int64_t begin,
+                     int64_t end) {
+  step.kernel(step.buffers, symbols, scratch, begin, end);
+}
+
 void Executable::Impl::launch(const Step &step) {
   std::byte *scratch = step.scratchStride ? workspace->scratch() : nullptr;
   const int64_t *values = current->symbols.data();
   if (step.tasks == 1)
-    return step.kernel(step.buffers, values, scratch, 0, 1);
+    return runTasks(step, values, scratch, 0, 1);
   pool.parallelFor(step.tasks, [&](int64_t begin, int64_t end, int worker) {
-    step.kernel(step.buffers, values, scratch + worker * step.scratchStride, begin, end);
+    runTasks(step, values, scratch + worker * step.scratchStride, begin, end);
   });
 }
 

@@ -1,5 +1,6 @@
 #include "Interpreted.h"
 
+#include "sinter/ir/DType.h"
 #include "sinter/ir/Dialect.h"
 #include "sinter/passes/Passes.h"
 

@@ -356,7 +356,10 @@ TEST_F(Misuse, AFullDiskKeepsTheOldFiles) {
     EXPECT_HAS(message, "ulimit -f");
   }
   EXPECT_EQ(checkpoints.resume(), 1);
-  EXPECT_HAS(messageOf([&] { sn::data::Checkpoints({session, "/nowhere/run/"}); }), "/nowhere/run");
+  std::string message =
+      messageOf([&] { sn::data::Checkpoints unwritable(session, "/nowhere/run/"); });
+  EXPECT_HAS(message, here(__LINE__ - 1) + ": ");
+  EXPECT_HAS(message, "/nowhere/run");
 }
 
 TEST_F(Misuse, UnknownFlags) {

@@ -31,8 +31,8 @@ runPart() {
     docs) buildPart release && step docs python3 tools/dev/docs.py --check ;;
     runtime) buildPart runtime && runCTest runtime runtime ;;
     headers) step headers python3 tests/lint/headers.py ;;
-    asan) buildPart debug && runSanitized debug asan --label-exclude 'slow|gpu|lit' ;;
-    tsan) buildPart tsan && runSanitized tsan tsan ;;
+    asan) buildPart debug fast-tests sinter-opt && asanPart ;;
+    tsan) buildPart tsan && runSanitized runCTest tsan tsan ;;
     tests/*) buildPart release && runLit "$1" ;;
     *) buildPart release && runCTest release "$(tr -c 'A-Za-z0-9\n' _ <<<"$1")" --tests-regex "$1" ;;
   esac
@@ -63,11 +63,11 @@ step() {
 
 # Each preset is built once a run, and fails once.
 declare -A built=()
-buildPart() {
+buildPart() { # PRESET [target…]
   local preset=$1
   if [[ -z ${built[$preset]:-} ]]; then
     built[$preset]=no
-    step "build $preset" build "$preset" && built[$preset]=yes
+    step "build $preset" build "$@" && built[$preset]=yes
   fi
   [[ ${built[$preset]} == yes ]]
 }
@@ -92,17 +92,27 @@ runCTest() {
     --timeout 900 -j "$parallel" --output-junit "$RESULTS/$name.ctest.xml" "$@"
 }
 
+# libMLIR and libLLVM are not instrumented: a container that they grow and our code reads has no marks of its size.
+asanPart() {
+  local ASAN_OPTIONS=detect_container_overflow=0:${ASAN_OPTIONS:-} status=0
+  runSanitized runCTest debug asan --label-regex fast || status=1
+  runSanitized runLit tests debug || status=1
+  return $status
+}
+
+# runSanitized COMMAND…: the first finding of a sanitizer ends the process that has it.
 runSanitized() {
   ASAN_OPTIONS=strict_string_checks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-} \
     UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-} \
     TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-} \
-    runCTest "$@"
+    "$@"
 }
 
+# runLit FOLDER [PRESET]
 runLit() {
-  local lit
+  local lit preset=${2:-release}
   [[ -f tests/lit.cfg.py ]] || { echo "no lit suite yet"; return 0; }
   lit=$(command -v lit-22 || echo /usr/lib/llvm-22/bin/lit)
-  "$lit" -v -j "$(nproc)" --xunit-xml-output "$RESULTS/$(tr / _ <<<"$1").lit.xml" \
-    -D "build=$PWD/build/release" "$1"
+  "$lit" -v -j "$(nproc)" --xunit-xml-output "$RESULTS/$(tr / _ <<<"$preset/$1").lit.xml" \
+    -D "build=$PWD/build/$preset" "$1"
 }

@@ -29,6 +29,8 @@ StatusOr<std::string> compilerDriver() {
     return makeError(Code::NotFound, "the environment's CXX, ", driver,
                      ", is no program; unset it or name a C++ compiler");
   }
+  if (*SINTER_LINK_DRIVER)
+    return std::string(SINTER_LINK_DRIVER);
   for (const char *driver : {"c++", "g++", "clang++"})
     if (inPath(driver))
       return std::string(driver);
@@ -67,8 +69,8 @@ StatusOr<std::vector<std::string>> runtimeArguments(bool onednn) {
   if (onednn)
     arguments.insert(arguments.end(), {"-L" SINTER_ONEDNN_FOLDER, "-ldnnl", "-lgomp"});
   arguments.insert(arguments.end(), {"-lm", "-ldl", "-pthread"});
-  if (*SINTER_LINK_FLAG)
-    arguments.push_back(SINTER_LINK_FLAG);
+  if (*SINTER_LINK_FLAG) // the program that loads the artifact brings the sanitizer's runtime
+    arguments.insert(arguments.end(), {SINTER_LINK_FLAG, "-Wl,-z,undefs"});
   return arguments;
 }
 

@@ -62,7 +62,6 @@ def RecomputePass : Pass<"sinter-recompute", "::mlir::func::FuncOp"> {
     them costs next to nothing. Runs after the last simplification, which would undo it, and before fusion, which makes it
     pay.
   }];
-  let statistics = [Statistic<"numRepeated", "repeated", "Late uses that got their own copy">];
   let dependentDialects = ["::sinter::ir::SinterDialect"];
 }
 
