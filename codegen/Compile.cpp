@@ -2,6 +2,8 @@
 
 #include "cpu/Emitters.h"
 #include "cpu/Lowering.h"
+#include "cuda/Emitters.h"
+#include "cuda/Emulated.h"
 #include "jit/Jit.h"
 #include "kernel/Lower.h"
 #include "program/ProgramBuilder.h"
@@ -110,43 +112,54 @@ LogicalResult optimiseGraph(ModuleOp module, const CompileOptions &options, Comp
   return success();
 }
 
+/// Kernels as machine code of this process.
+static LogicalResult loadKernels(ModuleOp module, ModuleOp kernels, const Isa &isa,
+                                 JitImage &image) {
+  if (failed(lowerKernels(kernels, /*libm=*/true)))
+    return failure();
+  auto object = compileToObject(kernels, isa, /*exported=*/true);
+  if (failed(object))
+    return failure();
+  std::vector<std::string> symbols;
+  for (const rt::Kernel &kernel : image.program->kernels)
+    symbols.push_back(kernel.symbol);
+  auto loaded = loadObject(*object, symbols);
+  if (!loaded)
+    return module.emitError("kernels could not be loaded: ") << llvm::toString(loaded.takeError());
+  for (void *address : loaded->addresses)
+    image.kernels.push_back(reinterpret_cast<sinter_kernel>(address));
+  image.code = std::move(loaded->code);
+  return success();
+}
+
 FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
   double start = seconds();
   std::string name = options.isa.empty() ? hostIsa() : options.isa;
   const Isa *isa = findIsa(name);
   if (!isa)
     return module.emitError("unknown instruction set '") << name << "'", failure();
+  bool emulated = options.device == "emu";
+  if (!emulated && options.device != "cpu")
+    return module.emitError("unknown device '") << options.device << "'; there are cpu and emu",
+           failure();
   JitImage image;
   if (failed(optimiseGraph(module, options, image.stats)))
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramOptions program;
-  program.emit = emitter({isa->lanes});
-  program.vendor = options.vendor == "onednn";
+  program.emit = emulated ? cuda::emitter(cuda::targetOf(module)) : emitter({isa->lanes});
+  program.vendor = !emulated && options.vendor == "onednn";
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
     return failure();
-  std::vector<std::string> symbols;
-  for (const rt::Kernel &kernel : built->kernels)
-    symbols.push_back(kernel.symbol);
-  image.stats.kernels = int64_t(symbols.size());
+  image.stats.kernels = int64_t(built->kernels.size());
   image.stats.libraryCalls = int64_t(built->libraryCalls.size());
   image.program = std::make_shared<const rt::Program>(std::move(*built));
   double llvmStart = seconds();
-  if (!symbols.empty()) {
-    if (failed(lowerKernels(*kernels, /*libm=*/true)))
-      return failure();
-    auto object = compileToObject(*kernels, *isa, /*exported=*/true);
-    if (failed(object))
-      return failure();
-    auto loaded = loadObject(*object, symbols);
-    if (!loaded)
-      return module.emitError("kernels could not be loaded: ")
-                 << llvm::toString(loaded.takeError()),
-             failure();
-    image.kernels = std::move(loaded->kernels);
-    image.code = std::move(loaded->code);
-  }
+  if (!image.program->kernels.empty() &&
+      failed(emulated ? loadEmulated(*kernels, *isa, options.instrument, image)
+                      : loadKernels(module, *kernels, *isa, image)))
+    return failure();
   image.stats.llvmSeconds = seconds() - llvmStart;
   image.stats.seconds = seconds() - start;
   return image;

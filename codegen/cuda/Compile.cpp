@@ -61,10 +61,7 @@ FailureOr<CudaImage> compileCuda(ModuleOp module, const CudaOptions &options) {
   if (failed(optimiseGraph(module, options.compile, image.stats)))
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(loc);
-  cuda::Target target;
-  if (auto symbols = module->getAttrOfType<ArrayAttr>(ir::kSymbolsAttr))
-    target.symbols = unsigned(symbols.size());
-  ProgramOptions program{cuda::emitter(target), /*vendor=*/false};
+  ProgramOptions program{cuda::emitter(cuda::targetOf(module)), /*vendor=*/false};
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
     return failure();

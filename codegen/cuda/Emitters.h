@@ -10,6 +10,8 @@ struct Target {
   unsigned symbols = 0; ///< the program's; every kernel takes the values of all
 };
 
+/// The target that fits a module's symbols.
+Target targetOf(mlir::ModuleOp module);
 EmitGroup emitter(Target target);
 
 GroupCode emitPointwise(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,

@@ -25,6 +25,13 @@ int64_t dividingLanes(AffineExpr size, int64_t most) {
   return lanes;
 }
 
+Target targetOf(ModuleOp module) {
+  Target target;
+  if (auto symbols = module->getAttrOfType<ArrayAttr>(kSymbolsAttr))
+    target.symbols = unsigned(symbols.size());
+  return target;
+}
+
 EmitGroup emitter(Target target) {
   return [target](ModuleOp module, GroupOp group, StringRef name) {
     StringRef kind = group.getKind();

@@ -6,9 +6,9 @@
 
 namespace sinter::codegen {
 
-llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object,
-                                         llvm::ArrayRef<std::string> symbols) {
-  LoadedKernels result;
+llvm::Expected<LoadedObject> loadObject(llvm::ArrayRef<char> object,
+                                        llvm::ArrayRef<std::string> symbols) {
+  LoadedObject result;
   if (symbols.empty())
     return result;
   auto jit = llvm::orc::LLJITBuilder().create();
@@ -28,7 +28,7 @@ llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object,
     auto address = (*jit)->lookup(symbol);
     if (!address)
       return address.takeError();
-    result.kernels.push_back(address->toPtr<sinter_kernel>());
+    result.addresses.push_back(address->toPtr<void *>());
   }
   result.code = std::shared_ptr<void>(
       jit->release(), [](void *owner) { delete static_cast<llvm::orc::LLJIT *>(owner); });

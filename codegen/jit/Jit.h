@@ -1,8 +1,6 @@
 // Loads an object file of kernels into this process.
 #pragma once
 
-#include "sinter/abi/kernel.h"
-
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
@@ -13,13 +11,13 @@
 
 namespace sinter::codegen {
 
-struct LoadedKernels {
-  std::shared_ptr<void> code; ///< owns the machine code
-  std::vector<sinter_kernel> kernels;
+struct LoadedObject {
+  std::shared_ptr<void> code;    ///< owns the machine code
+  std::vector<void *> addresses; ///< of the symbols
 };
 
 /// Links `object` and looks up `symbols`, in order.
-llvm::Expected<LoadedKernels> loadObject(llvm::ArrayRef<char> object,
-                                         llvm::ArrayRef<std::string> symbols);
+llvm::Expected<LoadedObject> loadObject(llvm::ArrayRef<char> object,
+                                        llvm::ArrayRef<std::string> symbols);
 
 } // namespace sinter::codegen

@@ -5,6 +5,7 @@
 #include "sinter/codegen/Compile.h"
 #include "sinter/core/executable.h"
 #include "sinter/core/npy.h"
+#include "sinter/emu/device.h"
 #include "tracing/Types.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -17,8 +18,9 @@ namespace {
 
 class JitRunnable : public Runnable {
 public:
-  JitRunnable(std::unique_ptr<rt::Executable> executable, std::shared_ptr<void> code)
-      : code(std::move(code)), executable(std::move(executable)) {}
+  JitRunnable(std::unique_ptr<rt::Executable> executable, std::shared_ptr<void> code,
+              std::shared_ptr<rt::Device> device)
+      : device(std::move(device)), code(std::move(code)), executable(std::move(executable)) {}
 
   std::vector<rt::Array> run(std::span<const rt::Array> inputs) override {
     StatusOr<std::vector<rt::Array>> results = executable->call(inputs);
@@ -27,7 +29,8 @@ public:
   }
 
 private:
-  std::shared_ptr<void> code; ///< the machine code, which outlives the executable
+  std::shared_ptr<rt::Device> device; ///< outlives the executable, as does the machine code
+  std::shared_ptr<void> code;
   std::unique_ptr<rt::Executable> executable;
 };
 
@@ -39,20 +42,45 @@ public:
     mlir::DialectRegistry registry;
     codegen::registerDialects(registry);
     session.context.appendDialectRegistry(registry);
+    const Options &options = session.options;
+    if (options.device == "emu")
+      device = makeEmulator(options);
+    else if (!options.emu.empty())
+      throw Error("--sinter-emu=" + options.emu + " needs --sinter-device=emu, not " +
+                  options.device);
   }
 
   std::shared_ptr<Runnable> compile(mlir::ModuleOp module, const std::string &entry) override;
-  std::string profile() const override { return profiler.report(); }
+  std::string profile() const override;
   void writeTrace(const std::string &path) const override { check(profiler.writeTrace(path)); }
 
 private:
   rt::Hooks hooks();
+  static std::shared_ptr<rt::EmuDevice> makeEmulator(const Options &options);
 
   SessionState &session;
   rt::ThreadPool pool;
   std::shared_ptr<rt::Workspace> workspace; ///< one for all: they run one at a time
   rt::Profiler profiler;
+  std::shared_ptr<rt::EmuDevice> device; ///< null: steps run on the CPU
 };
+
+std::shared_ptr<rt::EmuDevice> JitBackend::makeEmulator(const Options &options) {
+  rt::EmuOptions emulation;
+  emulation.threads = options.threads;
+  emulation.check = options.emu == "check";
+  emulation.count = options.emu == "count";
+  auto made = rt::EmuDevice::create(emulation);
+  check(made.status());
+  return *std::move(made);
+}
+
+std::string JitBackend::profile() const {
+  std::string report = session.options.profile.empty() ? "" : profiler.report();
+  if (device && session.options.emu == "count")
+    report += rt::formatCounts(device->counts(), *rt::findCard(session.options.card));
+  return report;
+}
 
 /// Saves what a failed numerics check shows, for a look at it in NumPy.
 std::string saveFailure(const rt::NumericsFailure &failure) {
@@ -85,6 +113,8 @@ rt::Hooks JitBackend::hooks() {
 
 std::shared_ptr<Runnable> JitBackend::compile(mlir::ModuleOp module, const std::string &entry) {
   codegen::CompileOptions options;
+  options.device = session.options.device;
+  options.instrument = !session.options.emu.empty();
   options.vendor = session.options.vendor;
   options.fuse = session.options.fuse;
   options.dumpIr = session.options.dumpIr;
@@ -108,13 +138,16 @@ std::shared_ptr<Runnable> JitBackend::compile(mlir::ModuleOp module, const std::
   check(session.store.addAll(*image->program));
   rt::Executable::Options execution;
   execution.workspace = workspace;
+  execution.device = device.get();
+  for (size_t i = 0; i < image->deviceKernels.size(); ++i)
+    execution.deviceKernels.push_back({image->deviceKernels[i], image->program->kernels[i].symbol});
   const rt::LibraryProvider *library =
       session.options.vendor == "none" ? nullptr : rt::vendorLibrary();
   auto executable = rt::Executable::create(image->program, index, image->kernels, session.store,
                                            pool, library, execution);
   check(executable.status());
   (*executable)->setHooks(hooks());
-  auto runnable = std::make_shared<JitRunnable>(std::move(*executable), image->code);
+  auto runnable = std::make_shared<JitRunnable>(std::move(*executable), image->code, device);
   runnable->ops = image->stats.ops;
   runnable->groups = image->stats.groups;
   return runnable;

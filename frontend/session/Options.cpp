@@ -42,10 +42,20 @@ void oneOf(std::string_view flag, std::string_view value, std::vector<std::strin
 }
 
 const Flag kFlags[] = {
-    {"device", "cpu", "where steps run",
+    {"device", "cpu|emu", "where steps run; emu: CUDA kernels on an emulated card (cpu)",
      [](Options &o, std::string_view flag, std::string_view value) {
-       oneOf(flag, value, {"cpu"});
+       oneOf(flag, value, {"cpu", "emu"});
        o.device = value;
+     }},
+    {"emu", "check|count", "have the emulated card check kernels, or count what they do",
+     [](Options &o, std::string_view flag, std::string_view value) {
+       oneOf(flag, value, {"check", "count"});
+       o.emu = value;
+     }},
+    {"card", "NAME", "whose times the counts predict (h200)",
+     [](Options &o, std::string_view flag, std::string_view value) {
+       oneOf(flag, value, {"h200", "a100"});
+       o.card = value;
      }},
     {"seed", "N", "of initial values, dropout and other random numbers (0)",
      [](Options &o, std::string_view flag, std::string_view value) {

@@ -104,11 +104,12 @@ Session::Session(Options options)
 
 Session::~Session() {
   shared->leave();
-  if (!shared->backend || shared->options.profile.empty())
+  const Options &options = shared->options;
+  if (!shared->backend || (options.profile.empty() && options.emu != "count"))
     return;
   std::fputs(shared->backend->profile().c_str(), stderr);
   try {
-    if (shared->options.profile != "-")
+    if (!options.profile.empty() && options.profile != "-")
       shared->backend->writeTrace(shared->options.profile);
   } catch (const Error &error) { // a destructor may not throw, and the run itself went well
     std::fprintf(stderr, "sinter: %s\n", error.what());
@@ -131,6 +132,8 @@ void Session::setOption(std::string_view flag, Where at) {
     const char *compiled = "something was compiled already";
     if (changed.device != now.device)
       tooLate("device", compiled);
+    if (changed.emu != now.emu)
+      tooLate("emu", compiled);
     if (changed.threads != now.threads)
       tooLate("threads", compiled);
     if (changed.vendor != now.vendor)

@@ -1,5 +1,6 @@
 #include "sinter/core/executable.h"
 
+#include "device_side.h"
 #include "numerics.h"
 #include "shape_plan.h"
 #include "signature.h"
@@ -27,6 +28,8 @@ struct Executable::Impl {
   Status execute(const Step &step);
   void launch(const Step &step);
   void copy(const Step &step);
+  Status showProbe(const Step &step);
+  Status runOnDevice(std::span<const Argument> inputs, std::span<const Argument> outputs);
   Status executeAll();
   Status executeObserved(std::span<const Argument> inputs);
   Status executeChecked(const Step &step);
@@ -42,6 +45,7 @@ struct Executable::Impl {
   size_t cachedShapes;
   std::vector<int64_t> symbols; ///< of the call at hand
   std::unique_ptr<ShapePlanner> planner;
+  std::unique_ptr<DeviceSide> device; ///< null: the CPU
   std::vector<std::unique_ptr<ShapePlan>> plans;
   ShapePlan *current = nullptr;
   uint64_t uses = 0;
@@ -78,11 +82,13 @@ Status Executable::Impl::makeCurrent() {
 }
 
 Status Executable::Impl::attachWorkspace() {
+  if (device)
+    return device->attach(*planner, *current);
   if (Status status = workspace->reserve(current->arena.peak, current->scratchBytes); !status.ok())
     return makeError(status.code(), "entry '", entry.name, "': ", status.message(), "\n",
                      planner->describe(*current));
   if (current->workspaceVersion != workspace->version())
-    planner->resolve(*current, *workspace);
+    planner->resolve(*current, workspace->arena(), workspace->version());
   return {};
 }
 
@@ -139,7 +145,24 @@ void Executable::Impl::copy(const Step &step) {
   });
 }
 
+Status Executable::Impl::showProbe(const Step &step) {
+  if (!hooks.probe)
+    return {};
+  CommandInfo about = planner->info(step.command);
+  Index buffer = entry.commands[step.command].buffers[0];
+  DType dtype = entry.buffers[buffer].dtype;
+  const Dims &dims = current->bufferDims[buffer];
+  StatusOr<Array> value =
+      device ? device->download(step.buffers[0], dtype, dims, {about.name, about.location})
+             : Array::borrow(step.buffers[0], dtype, dims);
+  if (value.ok())
+    hooks.probe(about, *value);
+  return value.status();
+}
+
 Status Executable::Impl::execute(const Step &step) {
+  if (device && step.kind != CommandKind::Probe)
+    return device->execute(*planner, *current, step);
   switch (step.kind) {
   case CommandKind::Launch:
     launch(step);
@@ -156,20 +179,14 @@ Status Executable::Impl::execute(const Step &step) {
     }
     return {};
   case CommandKind::Probe:
-    if (hooks.probe) {
-      Index buffer = entry.commands[step.command].buffers[0];
-      hooks.probe(
-          planner->info(step.command),
-          Array::borrow(step.buffers[0], entry.buffers[buffer].dtype, current->bufferDims[buffer]));
-    }
-    return {};
+    return showProbe(step);
   }
   return {};
 }
 
 Status Executable::Impl::executeAll() {
   for (const Step &step : current->steps) {
-    if (step.kind == CommandKind::Launch)
+    if (step.kind == CommandKind::Launch && !device)
       launch(step);
     else
       SINTER_RETURN_IF_ERROR(execute(step));
@@ -178,6 +195,9 @@ Status Executable::Impl::executeAll() {
 }
 
 Status Executable::Impl::executeObserved(std::span<const Argument> inputs) {
+  if (hooks.checkNumerics && device)
+    return makeError(Code::Unsupported, "check-numerics looks at values on the CPU only; run with "
+                                        "the device 'cpu'");
   if (hooks.checkNumerics)
     SINTER_RETURN_IF_ERROR(checkInputs(inputs));
   Profiler::Time start = Profiler::Clock::now();
@@ -185,6 +205,8 @@ Status Executable::Impl::executeObserved(std::span<const Argument> inputs) {
   for (const Step &step : current->steps) {
     Profiler::Time before = Profiler::Clock::now();
     SINTER_RETURN_IF_ERROR(hooks.checkNumerics ? executeChecked(step) : execute(step));
+    if (device)
+      SINTER_RETURN_IF_ERROR(device->synchronize()); // the time is of this command alone
     const Command &command = entry.commands[step.command];
     if (hooks.profiler)
       hooks.profiler->record(firstProfiled + step.command, before, Profiler::Clock::now(),
@@ -229,6 +251,14 @@ Status Executable::Impl::numericsError(NumericsFailure &failure) {
                    ": ", failure.what, saved.empty() ? "" : "; ", saved);
 }
 
+Status Executable::Impl::runOnDevice(std::span<const Argument> inputs,
+                                     std::span<const Argument> outputs) {
+  SINTER_RETURN_IF_ERROR(signature.checkOverlap(inputs, outputs));
+  SINTER_RETURN_IF_ERROR(device->begin(inputs));
+  SINTER_RETURN_IF_ERROR(observed ? executeObserved(inputs) : executeAll());
+  return device->end(outputs);
+}
+
 Executable::Executable(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Executable::~Executable() = default;
 
@@ -240,13 +270,26 @@ Executable::create(std::shared_ptr<const Program> program, Index entry,
   if (entry < 0 || size_t(entry) >= program->entries.size())
     return makeError(Code::InvalidArgument, "entry ", entry, " of a program with ",
                      program->entries.size());
+  Device *device = options.device;
+  std::vector<DeviceKernel> deviceKernels = std::move(options.deviceKernels);
   auto impl =
       std::make_unique<Impl>(std::move(program), entry, pool, variables, std::move(options));
+  if (!device && kernels.empty() && !impl->program->kernels.empty())
+    return makeError(Code::Internal, "the image has 0 kernels, its program ",
+                     impl->program->kernels.size(), "; compile the model again");
   auto planner = ShapePlanner::create(*impl->program, impl->entry, std::move(kernels), variables,
                                       pool.threads(), library);
   if (!planner.ok())
     return planner.status();
   impl->planner = *std::move(planner);
+  if (device) {
+    auto side = DeviceSide::create(*device, *impl->program, impl->entry, std::move(deviceKernels),
+                                   variables);
+    if (!side.ok())
+      return side.status();
+    impl->device = *std::move(side);
+    impl->device->place(*impl->planner);
+  }
   if (impl->signature.isStatic()) {
     for (size_t i = 0; i < impl->symbols.size(); ++i)
       impl->symbols[i] = impl->program->symbols[i].lower;
@@ -260,6 +303,8 @@ Status Executable::run(std::span<const Argument> inputs, std::span<const Argumen
   SINTER_RETURN_IF_ERROR(impl->select(inputs, /*needData=*/true));
   SINTER_RETURN_IF_ERROR(impl->signature.checkOutputs(outputs, impl->current->outputDims));
   SINTER_RETURN_IF_ERROR(impl->attachWorkspace());
+  if (impl->device)
+    return impl->runOnDevice(inputs, outputs);
   SINTER_RETURN_IF_ERROR(impl->setPorts(inputs, outputs));
   return impl->observed ? impl->executeObserved(inputs) : impl->executeAll();
 }

@@ -32,7 +32,7 @@ int64_t ShapePlanner::constantBytes() const {
 StatusOr<std::unique_ptr<ShapePlanner>>
 ShapePlanner::create(const Program &program, const Entry &entry, std::vector<sinter_kernel> kernels,
                      VariableStore &variables, int threads, const LibraryProvider *library) {
-  if (kernels.size() != program.kernels.size())
+  if (!kernels.empty() && kernels.size() != program.kernels.size())
     return makeError(Code::Internal, "the image has ", kernels.size(), " kernels, its program ",
                      program.kernels.size(), "; compile the model again");
   for (size_t i = 0; i < kernels.size(); ++i)
@@ -209,7 +209,7 @@ Status ShapePlanner::addStep(ShapePlan &plan, Index index, size_t firstPointer) 
   Step step{.kind = command.kind, .command = index, .buffers = plan.pointers.data() + firstPointer};
   switch (command.kind) {
   case CommandKind::Launch: {
-    step.kernel = kernels[command.target];
+    step.kernel = kernels.empty() ? nullptr : kernels[command.target];
     step.tasks = plan.values[command.tasks];
     int64_t scratch = command.scratchBytes == kNone ? 0 : plan.values[command.scratchBytes];
     if (step.tasks < 0 || scratch < 0 || scratch > kMostBytes / threads)
@@ -293,8 +293,7 @@ void ShapePlanner::addPatches(ShapePlan &plan) const {
     }
 }
 
-std::byte *ShapePlanner::base(const ShapePlan &plan, Index index,
-                              const Workspace &workspace) const {
+std::byte *ShapePlanner::base(const ShapePlan &plan, Index index, std::byte *arena) const {
   const Buffer &buffer = entry.buffers[index];
   switch (buffer.kind) {
   case BufferKind::Variable:
@@ -302,21 +301,21 @@ std::byte *ShapePlanner::base(const ShapePlan &plan, Index index,
   case BufferKind::Constant:
     return const_cast<std::byte *>(constantData[buffer.slot]); // commands only read it
   case BufferKind::Arena:
-    return workspace.arena() + plan.arena.offsets[intervalOf[index]];
+    return arena + plan.arena.offsets[intervalOf[index]];
   default:
     return nullptr; // a port, set for each call
   }
 }
 
-void ShapePlanner::resolve(ShapePlan &plan, const Workspace &workspace) const {
+void ShapePlanner::resolve(ShapePlan &plan, std::byte *arena, uint64_t version) const {
   size_t next = 0;
   for (const Command &command : entry.commands)
     for (Index index : command.buffers) {
-      if (std::byte *first = base(plan, root[index], workspace))
+      if (std::byte *first = base(plan, root[index], arena))
         plan.pointers[next] = first + plan.offsets[index];
       ++next;
     }
-  plan.workspaceVersion = workspace.version();
+  plan.workspaceVersion = version;
 }
 
 std::string ShapePlanner::describe(const ShapePlan &plan) const {

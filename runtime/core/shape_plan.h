@@ -47,7 +47,7 @@ struct ShapePlan {
   std::vector<void *> pointers;
   std::vector<Port> ports; ///< inputs, then outputs
   std::vector<std::shared_ptr<LibraryPrimitive>> primitives;
-  uint64_t workspaceVersion = 0; ///< of the workspace that `pointers` refer to
+  uint64_t workspaceVersion = 0; ///< of the arena that `pointers` refer to
   uint64_t lastUse = 0;
 
   void setPort(size_t port, void *data) {
@@ -59,14 +59,20 @@ struct ShapePlan {
 
 class ShapePlanner {
 public:
+  /// `kernels` may be empty: then steps have none, and run on a device.
   static StatusOr<std::unique_ptr<ShapePlanner>> create(const Program &program, const Entry &entry,
                                                         std::vector<sinter_kernel> kernels,
                                                         VariableStore &variables, int threads,
                                                         const LibraryProvider *library);
 
   StatusOr<std::unique_ptr<ShapePlan>> plan(const std::vector<int64_t> &symbols);
-  /// Points the operands at the workspace, which has room for the plan.
-  void resolve(ShapePlan &plan, const Workspace &workspace) const;
+  /// Sets where variables and constants are, if not in the host's memory.
+  void place(std::vector<std::byte *> variables, std::vector<const std::byte *> constants) {
+    variableData = std::move(variables);
+    constantData = std::move(constants);
+  }
+  /// Points the operands at an arena that has room for the plan; `version` tells arenas apart.
+  void resolve(ShapePlan &plan, std::byte *arena, uint64_t version) const;
   std::string describe(const ShapePlan &plan) const;
 
   CommandInfo info(Index command) const;
@@ -93,7 +99,7 @@ private:
   Status addStep(ShapePlan &plan, Index command, size_t firstPointer);
   Status addLibraryStep(ShapePlan &plan, Step &step);
   void addPatches(ShapePlan &plan) const;
-  std::byte *base(const ShapePlan &plan, Index root, const Workspace &workspace) const;
+  std::byte *base(const ShapePlan &plan, Index root, std::byte *arena) const;
   template <class... Parts> Status commandError(Code code, Index command, const Parts &...) const;
 
   const Program &program;

@@ -17,6 +17,10 @@ namespace sinter::codegen {
 struct CompileOptions {
   /// "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"; empty: the best this machine has.
   std::string isa;
+  /// Where kernels run: "cpu", or "emu": CUDA kernels on the emulated device (runtime/emu).
+  std::string device = "cpu";
+  /// emu: kernels report each access, which the device's checks and counts need.
+  bool instrument = false;
   /// Vendor library for contractions where it supports them: "onednn" or "none".
   std::string vendor = "onednn";
   /// False: one naive kernel an op (the yardstick of the fusion tests).
@@ -37,7 +41,8 @@ struct CompileStats {
 /// A compiled module: every public function is an entry of `program`.
 struct JitImage {
   std::shared_ptr<const rt::Program> program;
-  std::vector<sinter_kernel> kernels; ///< one an entry of program->kernels
+  std::vector<sinter_kernel> kernels; ///< cpu: one an entry of program->kernels
+  std::vector<void *> deviceKernels;  ///< emu: the same, as rt::DeviceKernel::handle
   std::shared_ptr<void> code;         ///< owns the machine code
   CompileStats stats;
 };

@@ -1,0 +1,180 @@
+#include "device_side.h"
+
+#include "sinter/base/text.h"
+
+#include <limits>
+
+namespace sinter::rt {
+
+StatusOr<std::unique_ptr<DeviceSide>> DeviceSide::create(Device &device, const Program &program,
+                                                         const Entry &entry,
+                                                         std::vector<DeviceKernel> kernels,
+                                                         VariableStore &store) {
+  if (kernels.size() != program.kernels.size())
+    return makeError(Code::Internal, "the image has ", kernels.size(),
+                     " device kernels, its program ", program.kernels.size(),
+                     "; compile the model again");
+  std::unique_ptr<DeviceSide> side(new DeviceSide(device, program, entry, std::move(kernels)));
+  SINTER_RETURN_IF_ERROR(side->findVariables(store));
+  SINTER_RETURN_IF_ERROR(side->placeConstants());
+  side->ports.resize(entry.inputs.size() + entry.outputs.size());
+  return side;
+}
+
+DeviceSide::~DeviceSide() {
+  for (Mirror &variable : variables)
+    device.free(variable.block.data);
+  for (std::vector<Block> *blocks : {&constants, &ports})
+    for (Block &block : *blocks)
+      device.free(block.data);
+  device.free(arena.data);
+}
+
+Status DeviceSide::grow(Block &block, int64_t bytes, const WorkOrigin &origin) {
+  if (block.data && bytes <= block.bytes)
+    return {};
+  device.free(block.data); // first, so that both never exist together
+  block = {};
+  ++growths;
+  StatusOr<void *> memory = device.allocate(size_t(std::max<int64_t>(bytes, 1)), origin);
+  if (!memory.ok())
+    return memory.status();
+  block = {*memory, bytes};
+  return {};
+}
+
+Status DeviceSide::findVariables(VariableStore &store) {
+  variables.resize(program.variables.size());
+  std::vector<Index> root;
+  for (size_t i = 0; i < entry.buffers.size(); ++i)
+    root.push_back(entry.buffers[i].kind == BufferKind::View ? root[entry.buffers[i].slot]
+                                                             : Index(i));
+  for (const Command &command : entry.commands)
+    for (size_t i = 0; i < command.buffers.size(); ++i) {
+      const Buffer &buffer = entry.buffers[root[command.buffers[i]]];
+      if (buffer.kind != BufferKind::Variable)
+        continue;
+      Mirror &variable = variables[buffer.slot];
+      // What a command writes in part keeps the rest, so that it has to be there too.
+      variable.isRead = true;
+      variable.isWritten |= writesOperand(command, i);
+    }
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!variables[i].isRead)
+      continue;
+    StatusOr<StoredVariable *> found = store.get(program.variables[i].name);
+    if (!found.ok())
+      return found.status();
+    const Array &value = (*found)->value;
+    variables[i].host = static_cast<std::byte *>(value.data());
+    SINTER_RETURN_IF_ERROR(
+        grow(variables[i].block, value.bytes(), owner(program.variables[i].name)));
+  }
+  return {};
+}
+
+Status DeviceSide::placeConstants() {
+  for (const Constant &constant : program.constants) {
+    Block &block = constants.emplace_back();
+    SINTER_RETURN_IF_ERROR(grow(block, int64_t(constant.data.size()), owner("constant")));
+    SINTER_RETURN_IF_ERROR(device.copyToDevice(block.data, constant.data.data(),
+                                               constant.data.size(), owner("constant")));
+  }
+  return {};
+}
+
+void DeviceSide::place(ShapePlanner &planner) const {
+  std::vector<std::byte *> variableData;
+  std::vector<const std::byte *> constantData;
+  for (const Mirror &variable : variables)
+    variableData.push_back(static_cast<std::byte *>(variable.block.data));
+  for (const Block &constant : constants)
+    constantData.push_back(static_cast<const std::byte *>(constant.data));
+  planner.place(std::move(variableData), std::move(constantData));
+}
+
+Status DeviceSide::attach(const ShapePlanner &planner, ShapePlan &plan) {
+  SINTER_RETURN_IF_ERROR(grow(arena, plan.arena.peak, owner(entry.name)));
+  auto bytesOf = [&](const Port &port) {
+    int64_t elements = 1;
+    for (Index dim : port.dims)
+      elements *= plan.values[dim];
+    return elements * int64_t(byteSize(port.dtype));
+  };
+  for (size_t i = 0; i < ports.size(); ++i) {
+    bool isInput = i < entry.inputs.size();
+    const Port &port = isInput ? entry.inputs[i] : entry.outputs[i - entry.inputs.size()];
+    SINTER_RETURN_IF_ERROR(grow(ports[i], bytesOf(port), owner(port.name)));
+  }
+  if (plan.workspaceVersion == growths)
+    return {};
+  planner.resolve(plan, static_cast<std::byte *>(arena.data), growths);
+  for (size_t i = 0; i < ports.size(); ++i)
+    plan.setPort(i, ports[i].data);
+  return {};
+}
+
+Status DeviceSide::begin(std::span<const Argument> inputs) {
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (const Mirror &variable = variables[i]; variable.isRead && variable.block.bytes)
+      SINTER_RETURN_IF_ERROR(device.copyToDevice(variable.block.data, variable.host,
+                                                 size_t(variable.block.bytes),
+                                                 owner(program.variables[i].name)));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (int64_t bytes = elementCount(inputs[i].dims) * int64_t(byteSize(inputs[i].dtype)))
+      SINTER_RETURN_IF_ERROR(device.copyToDevice(ports[i].data, inputs[i].data, size_t(bytes),
+                                                 owner(entry.inputs[i].name)));
+  return {};
+}
+
+Status DeviceSide::launch(const ShapePlanner &planner, const ShapePlan &plan, const Step &step) {
+  const Command &command = entry.commands[step.command];
+  CommandInfo about = planner.info(step.command);
+  LaunchShape shape;
+  if (step.tasks > std::numeric_limits<int32_t>::max())
+    return makeError(Code::InvalidArgument, about.location, about.location.empty() ? "" : ": ", "'",
+                     about.name, "' needs ", step.tasks,
+                     " blocks for these shapes, more than a card has; use smaller inputs");
+  shape.grid[0] = uint32_t(step.tasks);
+  shape.block[0] = uint32_t(program.kernels[command.target].threads);
+  params.clear();
+  for (size_t i = 0; i < command.buffers.size(); ++i)
+    params.push_back(&step.buffers[i]);
+  for (const int64_t &symbol : plan.symbols)
+    params.push_back(const_cast<int64_t *>(&symbol)); // the device only reads it
+  return device.launch(kernels[command.target], shape, params.data(), {about.name, about.location});
+}
+
+Status DeviceSide::execute(const ShapePlanner &planner, const ShapePlan &plan, const Step &step) {
+  if (step.kind == CommandKind::Launch)
+    return launch(planner, plan, step);
+  CommandInfo about = planner.info(step.command);
+  return device.copy(step.buffers[1], step.buffers[0], size_t(step.bytes),
+                     {about.name, about.location});
+}
+
+StatusOr<Array> DeviceSide::download(const void *from, DType dtype, const Dims &dims,
+                                     const WorkOrigin &origin) {
+  StatusOr<Array> value = Array::allocate(dtype, dims);
+  if (!value.ok())
+    return value;
+  if (value->bytes())
+    SINTER_RETURN_IF_ERROR(device.copyToHost(value->data(), from, size_t(value->bytes()), origin));
+  SINTER_RETURN_IF_ERROR(device.synchronize());
+  return value;
+}
+
+Status DeviceSide::end(std::span<const Argument> outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (int64_t bytes = elementCount(outputs[i].dims) * int64_t(byteSize(outputs[i].dtype)))
+      SINTER_RETURN_IF_ERROR(device.copyToHost(outputs[i].data, ports[entry.inputs.size() + i].data,
+                                               size_t(bytes), owner(entry.outputs[i].name)));
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (const Mirror &variable = variables[i]; variable.isWritten && variable.block.bytes)
+      SINTER_RETURN_IF_ERROR(device.copyToHost(variable.host, variable.block.data,
+                                               size_t(variable.block.bytes),
+                                               owner(program.variables[i].name)));
+  return device.synchronize();
+}
+
+} // namespace sinter::rt
