@@ -24,7 +24,7 @@ public:
       std::string &error) = 0;
 };
 
-/// Every way this build has of running compiled code.
-std::vector<std::unique_ptr<Backend>> makeBackends();
+/// Every way this build has of running compiled code on "cpu" or "emu".
+std::vector<std::unique_ptr<Backend>> makeBackends(llvm::StringRef device);
 
 } // namespace sinter::conformance

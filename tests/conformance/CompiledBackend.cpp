@@ -5,6 +5,7 @@
 #include "sinter/codegen/Compile.h"
 #include "sinter/core/executable.h"
 #include "sinter/core/library.h"
+#include "sinter/emu/device.h"
 #include "sinter/ir/DType.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -72,9 +73,12 @@ static ReferenceTensor toTensor(const rt::Array &array, Type element) {
 namespace {
 class CompiledBackend : public Backend {
 public:
-  CompiledBackend(std::string label, std::string vendor, bool fuse) : label(std::move(label)) {
+  CompiledBackend(std::string label, std::string vendor,
+                  std::unique_ptr<rt::Device> device = nullptr)
+      : label(std::move(label)), device(std::move(device)) {
     options.vendor = std::move(vendor);
-    options.fuse = fuse;
+    if (this->device)
+      options.device = "emu";
   }
 
   std::string name() const override { return label; }
@@ -118,8 +122,12 @@ private:
     if (entry == entries.end())
       return Status(Code::NotFound, "the compiled program has no entry of this name");
     const rt::LibraryProvider *library = options.vendor == "none" ? nullptr : rt::vendorLibrary();
+    rt::Executable::Options execution;
+    execution.device = device.get();
+    for (auto [handle, kernel] : llvm::zip(image.deviceKernels, image.program->kernels))
+      execution.deviceKernels.push_back({handle, kernel.symbol});
     auto executable = rt::Executable::create(image.program, rt::Index(entry - entries.begin()),
-                                             image.kernels, store, pool, library);
+                                             image.kernels, store, pool, library, execution);
     if (!executable.ok())
       return executable.status();
     return (*executable)->call(inputs);
@@ -129,13 +137,21 @@ private:
   codegen::CompileOptions options;
   codegen::JitImage image;
   rt::ThreadPool pool{2};
+  std::unique_ptr<rt::Device> device; ///< null: the CPU
 };
 } // namespace
 
-std::vector<std::unique_ptr<Backend>> makeBackends() {
+std::vector<std::unique_ptr<Backend>> makeBackends(StringRef device) {
   std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(std::make_unique<CompiledBackend>("cpu", "none", true));
-  backends.push_back(std::make_unique<CompiledBackend>("cpu with oneDNN", "onednn", true));
+  if (device == "emu") {
+    auto emulated = rt::EmuDevice::create({.threads = 1});
+    if (!emulated.ok())
+      llvm::report_fatal_error(llvm::StringRef(emulated.status().message()));
+    backends.push_back(std::make_unique<CompiledBackend>("emu", "none", *std::move(emulated)));
+    return backends;
+  }
+  backends.push_back(std::make_unique<CompiledBackend>("cpu", "none"));
+  backends.push_back(std::make_unique<CompiledBackend>("cpu with oneDNN", "onednn"));
   return backends;
 }
 
