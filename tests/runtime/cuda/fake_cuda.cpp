@@ -460,7 +460,8 @@ CU cuLaunchKernel(CuFunction function, unsigned int gridX, unsigned int gridY, u
       uint64_t(blockX) * blockY * blockZ > uint64_t(function->kernel->mostThreads) ||
       blockX * blockY * blockZ == 0 || sharedBytes > function->mostDynamicShared)
     return CuResult::InvalidValue;
-  return call.state.launch(*function->kernel, stream, params);
+  return call.state.launch(*function->kernel, stream,
+                           {{}, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}}, params);
 }
 
 #ifndef FAKE_CUDA_WITHOUT_PROC_ADDRESS

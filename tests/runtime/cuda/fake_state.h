@@ -40,11 +40,16 @@ struct CuEventObject {
   bool timed = false;
 };
 
+struct FakeLaunch {
+  std::vector<std::vector<std::byte>> params;
+  uint32_t grid[3], block[3];
+};
+
 /// A kernel the fake knows: parameter sizes and what it does.
 struct FakeKernel {
   const char *name;
   std::vector<size_t> params;
-  CuResult (*run)(const std::vector<std::vector<std::byte>> &params);
+  CuResult (*run)(const FakeLaunch &launch);
   int staticShared = 0, mostThreads = 1024, registers = 32;
 };
 struct CuFunctionObject {
@@ -84,7 +89,8 @@ public:
   CuResult runAll();
   /// Calls that are unsafe while a stream is captured break the capture.
   bool breaksCapture();
-  CuResult launch(const FakeKernel &kernel, CuStream stream, void **params);
+  /// `launch` has its shape; its parameters are copied from `params`.
+  CuResult launch(const FakeKernel &kernel, CuStream stream, FakeLaunch launch, void **params);
 
 private:
   FakeState();
