@@ -203,17 +203,21 @@ bool FakeState::breaksCapture() {
   return broken;
 }
 
-CuResult FakeState::launch(const FakeKernel &kernel, CuStream stream, FakeLaunch launch,
+CuResult FakeState::launch(const CuFunctionObject &function, CuStream stream, FakeLaunch launch,
                            void **params) {
+  const FakeKernel &kernel = *function.kernel;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const auto *first = static_cast<const std::byte *>(params[i]);
     launch.params.emplace_back(first, first + kernel.params[i]);
   }
-  return enqueue(stream, [this, run = kernel.run, launch = std::move(launch)] {
-    counters["launches"] += 1;
-    return launchesRun++ == settings["fault_launch"] ? CuResult(settings["fault_result"])
-                                                     : run(launch);
-  });
+  return enqueue(
+      stream, [this, run = kernel.run, loaded = function.loaded, launch = std::move(launch)] {
+        if (!*loaded)
+          return CuResult::LaunchFailed;
+        counters["launches"] += 1;
+        return launchesRun++ == settings["fault_launch"] ? CuResult(settings["fault_result"])
+                                                         : run(launch);
+      });
 }
 
 } // namespace sinter::rt::cuda

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -55,9 +56,11 @@ struct FakeKernel {
 struct CuFunctionObject {
   const FakeKernel *kernel = nullptr;
   uint32_t mostDynamicShared = 0;
+  std::shared_ptr<bool> loaded; ///< false once its module is gone
 };
 struct CuModuleObject {
   std::map<std::string, CuFunctionObject> functions;
+  std::shared_ptr<bool> loaded = std::make_shared<bool>(true);
 };
 
 class FakeState {
@@ -90,7 +93,8 @@ public:
   /// Calls that are unsafe while a stream is captured break the capture.
   bool breaksCapture();
   /// `launch` has its shape; its parameters are copied from `params`.
-  CuResult launch(const FakeKernel &kernel, CuStream stream, FakeLaunch launch, void **params);
+  CuResult launch(const CuFunctionObject &function, CuStream stream, FakeLaunch launch,
+                  void **params);
 
 private:
   FakeState();
