@@ -91,7 +91,7 @@ Status DeviceImpl::fail(CuResult result, std::string_view action) {
                    "; run again with --device-sync to learn which");
   else
     where = concat("on attempting to ", action);
-  lost = makeError(Code::FailedPrecondition, deviceName, ": ", driver.describe(result), " ", where,
+  lost = makeError(Code::Internal, deviceName, ": ", driver.describe(result), " ", where,
                    "; this process cannot use the card any more");
   staging.discard();
   return lost;

@@ -27,6 +27,7 @@ function(sinter_cuda_test name)
 endfunction()
 
 sinter_cuda_test(cuda_device_test cuda/cuda_device_test.cpp cuda/cuda_error_test.cpp cuda/cuda_graph_test.cpp)
+sinter_cuda_test(cuda_conformance_test cuda/cuda_conformance_test.cpp)
 sinter_cuda_test(cuda_memory_test cuda/cuda_allocator_test.cpp cuda/cuda_memory_test.cpp)
 sinter_cuda_test(cuda_image_test cuda/cuda_image_test.cpp)
 

@@ -153,6 +153,15 @@ TEST_F(CudaTest, PinnedMemoryIsCopiedDirectly) {
   gpu.free(memory);
 }
 
+TEST_F(CudaTest, AModuleGoesWhenItsKernelsAreDone) {
+  CudaDevice &gpu = device();
+  auto loaded = module(gpu);
+  EXPECT_OK(gpu.launch(kernel(*loaded, "nothing"), {}, nullptr, here));
+  loaded = nullptr;
+  EXPECT_EQ(driver.get("pending"), 0);
+  EXPECT_OK(gpu.synchronize());
+}
+
 TEST_F(CudaTest, EventsTellWhatIsDone) {
   CudaDevice &gpu = device();
   auto loaded = module(gpu);

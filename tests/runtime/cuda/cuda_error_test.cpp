@@ -237,7 +237,7 @@ protected:
 TEST_F(CudaFault, NamesTheLastWorks) {
   CudaDevice &gpu = device();
   Status status = run(gpu);
-  expectError(status, Code::FailedPrecondition,
+  expectError(status, Code::Internal,
               "cuda:0: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered) in "
               "one of 10 works since the last wait, the newest 8 being 'j' at net.cc:5, 'i' at "
               "net.cc:5, 'h' at net.cc:5, 'g' at net.cc:5, 'f' at net.cc:5, 'e' at net.cc:5, 'd' "
@@ -254,7 +254,7 @@ TEST_F(CudaFault, DeviceSyncNamesTheWork) {
   configure({.deviceSync = true});
   CudaDevice &gpu = device();
   EXPECT_TRUE(gpu.synchronous());
-  expectError(run(gpu), Code::FailedPrecondition,
+  expectError(run(gpu), Code::Internal,
               "cuda:0: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered) in "
               "'d' at net.cc:5; this process cannot use the card any more");
 }
@@ -267,7 +267,7 @@ TEST_F(CudaFault, AWaitForgetsWhatIsDone) {
   EXPECT_OK(gpu.launch(nothing, {}, nullptr, {"good", ""}));
   EXPECT_OK(gpu.synchronize());
   EXPECT_OK(gpu.launch(nothing, {}, nullptr, {"bad", ""}));
-  expectContains(gpu.synchronize(), Code::FailedPrecondition,
+  expectContains(gpu.synchronize(), Code::Internal,
                  {"in 'bad', the only work since the last wait"});
 }
 
@@ -279,7 +279,7 @@ TEST_F(CudaFault, SurfacesAtTheNextCall) {
   driver.set("fault_launch", 1);
   EXPECT_OK(gpu.launch(nothing, {}, nullptr, {"first", ""}));
   (void)gpu.launch(nothing, {}, nullptr, {"second", ""});
-  expectContains(gpu.allocate(int64_t(64) << 20, here).status(), Code::FailedPrecondition,
+  expectContains(gpu.allocate(int64_t(64) << 20, here).status(), Code::Internal,
                  {"CUDA_ERROR_ILLEGAL_ADDRESS", "'first'"});
 }
 
@@ -304,7 +304,7 @@ TEST_F(CudaFault, KernelOnFreedMemory) {
   gpu.free(memory);
   EXPECT_OK(gpu.releaseCache());
   EXPECT_OK(scale(gpu, kernel(*loaded, "scale_f32"), memory, 2, 4));
-  expectContains(gpu.synchronize(), Code::FailedPrecondition, {"'scale' at test.cc:7"});
+  expectContains(gpu.synchronize(), Code::Internal, {"'scale' at test.cc:7"});
 }
 
 TEST_F(CudaTest, ModuleErrors) {

@@ -66,7 +66,8 @@ inline CudaImage image(CudaImage::Kind kind, std::string_view architecture, std:
 
 inline constexpr std::string_view kCubin = "FAKECUBIN sm_90\n.entry add_f32\n.entry scale_f32\n"
                                            ".entry nothing\n.entry static_shared\n"
-                                           ".entry many_registers\n";
+                                           ".entry many_registers\n.entry reverse_i32\n"
+                                           ".entry number_i32\n.entry trap\n";
 inline constexpr std::string_view kPtx = ".version 7.8\n.target sm_80\n.visible .entry add_f32(\n";
 
 class CudaTest : public testing::Test {

@@ -423,6 +423,7 @@ CU cuModuleLoadDataEx(CuModule *module, const void *image, unsigned int count, C
 CU cuModuleUnload(CuModule module) {
   Call call("cuModuleUnload");
   call.state.counters["modules"] -= 1;
+  *module->loaded = false;
   delete module;
   return CuResult::Success;
 }
@@ -460,7 +461,8 @@ CU cuLaunchKernel(CuFunction function, unsigned int gridX, unsigned int gridY, u
       uint64_t(blockX) * blockY * blockZ > uint64_t(function->kernel->mostThreads) ||
       blockX * blockY * blockZ == 0 || sharedBytes > function->mostDynamicShared)
     return CuResult::InvalidValue;
-  return call.state.launch(*function->kernel, stream, params);
+  return call.state.launch(*function, stream, {{}, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}},
+                           params);
 }
 
 #ifndef FAKE_CUDA_WITHOUT_PROC_ADDRESS

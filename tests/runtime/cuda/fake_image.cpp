@@ -18,7 +18,7 @@ void addEntries(std::string_view text, CuModuleObject &module) {
     at += directive.size();
     std::string name(text.substr(at, text.find_first_of("( \n", at) - at));
     if (const FakeKernel *kernel = findKernel(name))
-      module.functions[name] = {kernel, uint32_t((48 << 10) - kernel->staticShared)};
+      module.functions[name] = {kernel, uint32_t((48 << 10) - kernel->staticShared), module.loaded};
   }
 }
 

@@ -17,17 +17,15 @@ template <class T> T valueOf(const std::vector<std::byte> &param) {
   return value;
 }
 
-using Params = std::vector<std::vector<std::byte>>;
-
-float *floats(const std::vector<std::byte> &param, int count) {
-  return reinterpret_cast<float *>(
-      FakeState::get().resolve(valueOf<CuDevicePtr>(param), size_t(count) * sizeof(float)));
+template <class T> T *array(const std::vector<std::byte> &param, size_t count) {
+  return reinterpret_cast<T *>(
+      FakeState::get().resolve(valueOf<CuDevicePtr>(param), count * sizeof(T)));
 }
 
-CuResult addFloats(const Params &params) {
-  int count = valueOf<int>(params[3]);
-  float *out = floats(params[0], count), *a = floats(params[1], count),
-        *b = floats(params[2], count);
+CuResult addFloats(const FakeLaunch &launch) {
+  int count = valueOf<int>(launch.params[3]);
+  float *out = array<float>(launch.params[0], count), *a = array<float>(launch.params[1], count),
+        *b = array<float>(launch.params[2], count);
   if (!out || !a || !b)
     return CuResult::IllegalAddress;
   for (int i = 0; i < count; ++i)
@@ -35,22 +33,50 @@ CuResult addFloats(const Params &params) {
   return CuResult::Success;
 }
 
-CuResult scaleFloats(const Params &params) {
-  int count = valueOf<int>(params[2]);
-  float *values = floats(params[0], count);
+CuResult scaleFloats(const FakeLaunch &launch) {
+  int count = valueOf<int>(launch.params[2]);
+  float *values = array<float>(launch.params[0], count);
   if (!values)
     return CuResult::IllegalAddress;
   for (int i = 0; i < count; ++i)
-    values[i] *= valueOf<float>(params[1]);
+    values[i] *= valueOf<float>(launch.params[1]);
   return CuResult::Success;
 }
 
-CuResult nothing(const Params &) { return CuResult::Success; }
+/// Each block turns round its part of an array.
+CuResult reverseInts(const FakeLaunch &launch) {
+  size_t threads = launch.block[0], blocks = launch.grid[0];
+  auto *values = array<int32_t>(launch.params[0], threads * blocks);
+  if (!values)
+    return CuResult::IllegalAddress;
+  for (size_t block = 0; block < blocks; ++block)
+    std::reverse(values + block * threads, values + (block + 1) * threads);
+  return CuResult::Success;
+}
+
+CuResult numberInts(const FakeLaunch &launch) {
+  size_t count = 1;
+  for (int i = 0; i < 3; ++i)
+    count *= size_t(launch.grid[i]) * launch.block[i];
+  auto *values = array<int32_t>(launch.params[0], count);
+  if (!values)
+    return CuResult::IllegalAddress;
+  for (size_t i = 0; i < count; ++i)
+    values[i] = int32_t(i);
+  return CuResult::Success;
+}
+
+CuResult trap(const FakeLaunch &) { return CuResult::LaunchFailed; }
+
+CuResult nothing(const FakeLaunch &) { return CuResult::Success; }
 
 const std::vector<FakeKernel> &kernels() {
   static const std::vector<FakeKernel> table = {
       {"add_f32", {8, 8, 8, 4}, addFloats},
       {"scale_f32", {8, 4, 4}, scaleFloats},
+      {"reverse_i32", {8}, reverseInts},
+      {"number_i32", {8}, numberInts},
+      {"trap", {}, trap},
       {"nothing", {}, nothing},
       {"static_shared", {}, nothing, 40 << 10},
       {"many_registers", {}, nothing, 0, 256, 255},
@@ -147,7 +173,9 @@ CuResult FakeState::enqueue(CuStream stream, Work work) {
   }
   stream->queue.push_back(std::move(work));
   stream->enqueued += 1;
-  return settings["eager"] ? runUntil(stream, stream->enqueued) : CuResult::Success;
+  if (settings["eager"])
+    (void)runUntil(stream, stream->enqueued); // the next call tells of a fault
+  return CuResult::Success;
 }
 
 CuResult FakeState::runUntil(CuStream stream, uint64_t ticket) {
@@ -175,17 +203,21 @@ bool FakeState::breaksCapture() {
   return broken;
 }
 
-CuResult FakeState::launch(const FakeKernel &kernel, CuStream stream, void **params) {
-  Params copies;
+CuResult FakeState::launch(const CuFunctionObject &function, CuStream stream, FakeLaunch launch,
+                           void **params) {
+  const FakeKernel &kernel = *function.kernel;
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const auto *first = static_cast<const std::byte *>(params[i]);
-    copies.emplace_back(first, first + kernel.params[i]);
+    launch.params.emplace_back(first, first + kernel.params[i]);
   }
-  return enqueue(stream, [this, run = kernel.run, copies = std::move(copies)] {
-    counters["launches"] += 1;
-    return launchesRun++ == settings["fault_launch"] ? CuResult(settings["fault_result"])
-                                                     : run(copies);
-  });
+  return enqueue(
+      stream, [this, run = kernel.run, loaded = function.loaded, launch = std::move(launch)] {
+        if (!*loaded)
+          return CuResult::LaunchFailed;
+        counters["launches"] += 1;
+        return launchesRun++ == settings["fault_launch"] ? CuResult(settings["fault_result"])
+                                                         : run(launch);
+      });
 }
 
 } // namespace sinter::rt::cuda

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -40,19 +41,26 @@ struct CuEventObject {
   bool timed = false;
 };
 
+struct FakeLaunch {
+  std::vector<std::vector<std::byte>> params;
+  uint32_t grid[3], block[3];
+};
+
 /// A kernel the fake knows: parameter sizes and what it does.
 struct FakeKernel {
   const char *name;
   std::vector<size_t> params;
-  CuResult (*run)(const std::vector<std::vector<std::byte>> &params);
+  CuResult (*run)(const FakeLaunch &launch);
   int staticShared = 0, mostThreads = 1024, registers = 32;
 };
 struct CuFunctionObject {
   const FakeKernel *kernel = nullptr;
   uint32_t mostDynamicShared = 0;
+  std::shared_ptr<bool> loaded; ///< false once its module is gone
 };
 struct CuModuleObject {
   std::map<std::string, CuFunctionObject> functions;
+  std::shared_ptr<bool> loaded = std::make_shared<bool>(true);
 };
 
 class FakeState {
@@ -84,7 +92,9 @@ public:
   CuResult runAll();
   /// Calls that are unsafe while a stream is captured break the capture.
   bool breaksCapture();
-  CuResult launch(const FakeKernel &kernel, CuStream stream, void **params);
+  /// `launch` has its shape; its parameters are copied from `params`.
+  CuResult launch(const CuFunctionObject &function, CuStream stream, FakeLaunch launch,
+                  void **params);
 
 private:
   FakeState();
