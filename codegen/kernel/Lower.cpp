@@ -34,7 +34,7 @@ LogicalResult lowerKernels(ModuleOp kernels, bool libm) {
   PassManager manager(kernels.getContext());
   manager.enableVerifier(false);
   manager.addPass(createCSEPass());
-  manager.addPass(createExpandMathPass());
+  manager.addPass(createExpandMathPass(libm));
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   manager.addPass(arith::createArithExpandOpsPass(expand));

@@ -1,5 +1,7 @@
 #include "ExpandMath.h"
 
+#include "WithoutLibm.h"
+
 #include "sinter/ir/Expr.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -153,11 +155,23 @@ Value accurate(Operation *op) {
 
 struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
+  explicit ExpandMathPass(bool libm) : libm(libm) {}
   StringRef getArgument() const override { return "sinter-expand-math"; }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
+    if (!libm)
+      replace(expandWithoutLibm);
+    replace(accurate);
+    RewritePatternSet patterns(&getContext());
+    populateMathPolynomialApproximationPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+
+private:
+  void replace(Value (*expand)(Operation *)) {
     // Collected first: replacements may contain ops of the same kind.
     SmallVector<Operation *> ops;
     getOperation()->walk([&](Operation *op) {
@@ -165,19 +179,19 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
         ops.push_back(op);
     });
     for (Operation *op : ops)
-      if (Value replacement = accurate(op)) {
+      if (Value replacement = expand(op)) {
         op->getResult(0).replaceAllUsesWith(replacement);
         op->erase();
       }
-    RewritePatternSet patterns(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
   }
+
+  bool libm;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> createExpandMathPass() { return std::make_unique<ExpandMathPass>(); }
+std::unique_ptr<Pass> createExpandMathPass(bool libm) {
+  return std::make_unique<ExpandMathPass>(libm);
+}
 
 } // namespace sinter::codegen

@@ -6,8 +6,8 @@
 
 namespace sinter::codegen {
 
-/// Rewrites math.exp, expm1, log, log1p, sin, cos, tan, tanh, erf, pow and atan2 on f32 into
-/// arithmetic. f64 is left to libm.
-std::unique_ptr<mlir::Pass> createExpandMathPass();
+/// Rewrites math.exp, expm1, log, log1p, sin, cos, tanh, erf and atan2 on f32 into arithmetic. What
+/// is left (f64, tan, pow) is libm's, or, without `libm`, arithmetic too.
+std::unique_ptr<mlir::Pass> createExpandMathPass(bool libm);
 
 } // namespace sinter::codegen
