@@ -27,10 +27,10 @@ ScalarExpr fma(const ScalarExpr &x, double y, const ScalarExpr &z) {
 }
 /// The coefficient of the highest power first.
 ScalarExpr polynomial(const ScalarExpr &x, ArrayRef<double> coefficients) {
-  ScalarExpr sum = x.constant(coefficients.front());
+  Value sum = x.constant(coefficients.front()).value;
   for (double coefficient : coefficients.drop_front())
-    sum = fma(sum, x, x.constant(coefficient));
-  return sum;
+    sum = fma(x.with(sum), x, x.constant(coefficient)).value;
+  return x.with(sum);
 }
 template <class Op> ScalarExpr convert(const ScalarExpr &x, Type element) {
   Type type = element;
@@ -77,20 +77,15 @@ std::pair<ScalarExpr, ScalarExpr> logarithmInTwo(const ScalarExpr &x) {
   // x = 2^k m, m between sqrt(1/2) and sqrt(2).
   ScalarExpr isSmall = x < 0x1p-1022, scaled = select(isSmall, x * 0x1p54, x);
   ScalarExpr word = convert<arith::BitcastOp>(scaled, bits(x));
-  ScalarExpr offset = word.constant(0);
-  offset = offset.with(arith::ConstantOp::create(
-      x.builder, x.loc, offset.value.getType(),
-      isa<VectorType>(offset.value.getType())
-          ? TypedAttr(DenseElementsAttr::get(cast<ShapedType>(offset.value.getType()),
-                                             APInt(64, 0x3fe6a09e667f3bcdULL)))
-          : TypedAttr(x.builder.getI64IntegerAttr(0x3fe6a09e667f3bcdLL))));
+  // The bits of sqrt(1/2); as an integer, too long for a double.
+  ScalarExpr offset = word.constant(0x3fe6a09e * 0x1p32) + word.constant(0x667f3bcd);
   ScalarExpr above = word - offset;
   ScalarExpr k =
       above.with(arith::ShRSIOp::create(x.builder, x.loc, above.value, above.constant(52).value));
   Value shifted = arith::ShLIOp::create(x.builder, x.loc, k.value, k.constant(52).value);
   ScalarExpr m = convert<arith::BitcastOp>(word - k.with(shifted), wide(x));
-  ScalarExpr power = convert<arith::SIToFPOp>(k, wide(x));
-  power = select(isSmall, power - 54.0, power);
+  ScalarExpr exponent = convert<arith::SIToFPOp>(k, wide(x));
+  ScalarExpr power = select(isSmall, exponent - 54.0, exponent);
   // fdlibm.
   ScalarExpr f = m - 1.0, s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
   ScalarExpr r = z * polynomial(z, {1.479819860511658591e-01, 1.531383769920937332e-01,
@@ -217,18 +212,17 @@ ScalarExpr power(const ScalarExpr &x, const ScalarExpr &y) {
   ScalarExpr product = y * log;
   ScalarExpr rest = fma(y, log, -product) + y * low;
   ScalarExpr isFinite = isPlain & (abs(product) < 800.0);
-  ScalarExpr value = exponential(product);
-  value = select(isFinite, fma(value, rest, value), value);
+  ScalarExpr plain = exponential(product);
+  ScalarExpr magnitude = select(isFinite, fma(plain, rest, plain), plain);
   ScalarExpr isWhole = eq(floor(y), y), halfway = y * 0.5;
   ScalarExpr isOdd = isWhole & ne(floor(halfway), halfway) & (abs(y) < 0x1p53);
   ScalarExpr isMinus = copySign(one, x) < 0.0;
-  value = select(isMinus & isOdd, -value, value);
-  ScalarExpr noValue = (x < 0.0) & (size < kInfinity) & !isWhole;
-  value = select(noValue & (abs(y) < kInfinity),
-                 x.constant(std::numeric_limits<double>::quiet_NaN()), value);
-  value = select(isNan(x) | isNan(y), x + y, value);
+  ScalarExpr isNone = (x < 0.0) & (size < kInfinity) & !isWhole & (abs(y) < kInfinity);
+  ScalarExpr value = select(isNone, x.constant(std::numeric_limits<double>::quiet_NaN()),
+                            select(isMinus & isOdd, -magnitude, magnitude));
+  ScalarExpr known = select(isNan(x) | isNan(y), x + y, value);
   ScalarExpr isOne = eq(y, 0.0) | eq(x, 1.0) | (eq(x, -1.0) & eq(abs(y), kInfinity));
-  return select(isOne, one, value);
+  return select(isOne, one, known);
 }
 
 ScalarExpr evaluate(Operation *op, const ScalarExpr &x, const ScalarExpr &y) {

@@ -30,6 +30,15 @@ Thread *BlockRunner::List::takeFirst() {
   return thread;
 }
 
+void BlockRunner::List::prepend(List list) {
+  if (!list.first)
+    return;
+  list.last->next = first;
+  first = list.first;
+  if (!last)
+    last = list.last;
+}
+
 bool BlockRunner::begin(Launch &next, Monitor *watcher) {
   launch = &next;
   monitor = watcher;

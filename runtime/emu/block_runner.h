@@ -69,6 +69,7 @@ private:
     Thread *first = nullptr, *last = nullptr;
     void append(Thread &thread);
     Thread *takeFirst();
+    void prepend(List list);
   };
   struct Barrier {
     uint32_t arrived = 0, expected = 0, votes = 0, site = 0;

@@ -32,32 +32,27 @@ namespace sinter::rt::emu {
 using namespace boost::context::detail;
 
 static constexpr size_t kPage = 4096;
-
-namespace {
-struct Jump {
-  Fiber *from, *to;
-};
-} // namespace
+static constexpr size_t kColours = 16, kColourBytes = kPage / kColours;
 
 /// Notes where the one that jumped goes on, for whoever switches back to it.
 static void arrive(transfer_t transfer, [[maybe_unused]] void *savedFrames) {
-  auto *jump = static_cast<Jump *>(transfer.data);
-  jump->from->context = transfer.fctx;
+  auto *from = static_cast<Fiber *>(transfer.data);
+  from->context = transfer.fctx;
 #ifdef SINTER_ASAN
   const void *stack = nullptr;
   size_t bytes = 0;
   __sanitizer_finish_switch_fiber(savedFrames, &stack, &bytes);
-  if (!jump->from->stack) {
-    jump->from->stack = const_cast<void *>(stack);
-    jump->from->stackBytes = bytes;
+  if (!from->stack) {
+    from->stack = const_cast<void *>(stack);
+    from->stackBytes = bytes;
   }
 #endif
 }
 
 static void enter(transfer_t transfer) {
-  Jump jump = *static_cast<Jump *>(transfer.data);
+  Fiber &self = *static_cast<Fiber *>(transfer.data)->switchedTo;
   arrive(transfer, nullptr);
-  jump.to->entry(*jump.to);
+  self.entry(self);
 }
 
 void startFiber(Fiber &fiber, FiberEntry entry) {
@@ -67,7 +62,7 @@ void startFiber(Fiber &fiber, FiberEntry entry) {
 }
 
 void switchFiber(Fiber &from, Fiber &to, [[maybe_unused]] bool last) {
-  Jump jump = {&from, &to};
+  from.switchedTo = &to;
   void *frames = nullptr;
 #ifdef SINTER_ASAN
   __sanitizer_start_switch_fiber(last ? nullptr : &frames, to.stack, to.stackBytes);
@@ -75,7 +70,7 @@ void switchFiber(Fiber &from, Fiber &to, [[maybe_unused]] bool last) {
 #ifdef SINTER_TSAN
   __tsan_switch_to_fiber(to.sanitizer, 0);
 #endif
-  transfer_t transfer = jump_fcontext(to.context, &jump);
+  transfer_t transfer = jump_fcontext(to.context, &from);
   arrive(transfer, frames);
 }
 
@@ -102,7 +97,7 @@ void FiberStacks::release() {
 size_t FiberStacks::stride() const { return stackBytes + kPage; }
 
 bool FiberStacks::provide(size_t wanted, size_t bytes) {
-  bytes = (bytes + kPage - 1) & ~(kPage - 1);
+  bytes = (bytes + 2 * kPage - 1) & ~(kPage - 1);
   if (wanted <= count && bytes <= stackBytes)
     return true;
   release();
@@ -122,7 +117,8 @@ bool FiberStacks::provide(size_t wanted, size_t bytes) {
 
 void FiberStacks::assign(Fiber &fiber, size_t index) {
   fiber.stack = first + index * stride() + kPage;
-  fiber.stackBytes = stackBytes;
+  // Tops at equal places of their pages would compete for the same few lines of the cache.
+  fiber.stackBytes = stackBytes - index % kColours * kColourBytes;
 #ifdef SINTER_ASAN
   // Frames of an abandoned block never returned.
   __asan_unpoison_memory_region(fiber.stack, fiber.stackBytes);

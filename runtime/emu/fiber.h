@@ -17,7 +17,8 @@ struct Fiber {
   void *stack = nullptr;   ///< its lowest address; null: not known yet
   size_t stackBytes = 0;
   FiberEntry entry = nullptr;
-  void *sanitizer = nullptr; ///< ThreadSanitizer's idea of it
+  Fiber *switchedTo = nullptr; ///< whom it switched to last
+  void *sanitizer = nullptr;   ///< ThreadSanitizer's idea of it
 };
 
 /// Makes `fiber`, which has a stack, call `entry` when it is switched to. `entry` never returns.

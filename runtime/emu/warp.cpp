@@ -144,12 +144,15 @@ void BlockRunner::complete(uint32_t warp, Meeting meeting, Thread *self) {
       lane.result = common;
     }
   });
+  // The warp goes on before others do, while its stacks are in the cache.
+  List released;
   each([&](Thread &lane, int) {
     if (&lane == self)
       return;
     lane.state = Thread::State::Ready;
-    ready.append(lane);
+    released.append(lane);
   });
+  ready.prepend(released);
 }
 
 } // namespace sinter::rt::emu

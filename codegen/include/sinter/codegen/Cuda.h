@@ -8,8 +8,8 @@ namespace sinter::codegen {
 struct CudaOptions {
   std::vector<std::string> architectures; ///< {"sm_90", "sm_80"}
   /// ptxas; empty: the one in CUDA_HOME, PATH or /usr/local/cuda, and none if there is none.
-  std::string ptxas;
-  CompileOptions compile; ///< its `isa` has no meaning here
+  std::string ptxas = {};
+  CompileOptions compile = {}; ///< its `isa` has no meaning here
 };
 
 /// What the assembler says of a kernel on one architecture.
