@@ -22,6 +22,8 @@ static int arithmeticClass(Type *type) {
 static int accessClass(const Instruction &access) {
   if (isa<AtomicRMWInst, AtomicCmpXchgInst>(access))
     return SINTER_EMU_ATOMIC;
+  if (isLocalAccess(access))
+    return SINTER_EMU_LOCAL;
   bool load = isa<LoadInst>(access);
   switch (getLoadStorePointerOperand(&access)->getType()->getPointerAddressSpace()) {
   case SINTER_EMU_SPACE_GENERIC:

@@ -25,6 +25,18 @@ Value *accessPointer(Instruction &access) {
                                      : getLoadStorePointerOperand(&access));
 }
 
+bool isLocalAccess(const Instruction &access) {
+  const Value *pointer = accessPointer(const_cast<Instruction &>(access));
+  if (pointer->getType()->getPointerAddressSpace() == kLocal)
+    return true;
+  SmallVector<const Value *, 4> objects;
+  getUnderlyingObjects(pointer, objects, nullptr, 0);
+  return all_of(objects, [](const Value *object) {
+    auto *argument = dyn_cast<Argument>(object);
+    return isa<AllocaInst>(object) || (argument && argument->hasByValAttr());
+  });
+}
+
 Kernel::Kernel(Function &original, const EmulationOptions &options, HostVariables &variables)
     : original(original), options(options), hostVariables(variables) {}
 
@@ -42,7 +54,7 @@ Error Kernel::rewrite() {
     if (space == SINTER_EMU_SPACE_GENERIC || space == SINTER_EMU_SPACE_GLOBAL ||
         space == SINTER_EMU_SPACE_SHARED || space == SINTER_EMU_SPACE_CONSTANT)
       rewriteAccess(*access);
-    else if (space != kLocal)
+    else
       return errorAt(result.name, *access,
                      "accesses address space " + Twine(space) + ", which has no emulation");
   }
@@ -90,7 +102,7 @@ void Kernel::describe() {
       if (auto *local = dyn_cast<AllocaInst>(&instruction))
         if (auto bytes = local->getAllocationSize(layout))
           result.localBytes += uint32_t(bytes->getFixedValue());
-      if (!isMemoryAccess(instruction))
+      if (!isMemoryAccess(instruction) || isLocalAccess(instruction))
         continue;
       accesses.push_back(&instruction);
       accessParams[&instruction] = sourceParam(accessPointer(instruction));

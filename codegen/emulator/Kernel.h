@@ -112,6 +112,8 @@ bool isPlainIntrinsic(llvm::Intrinsic::ID id);
 sinter_emu_mix instructionMix(const llvm::BasicBlock &block);
 bool isMemoryAccess(const llvm::Instruction &instruction);
 llvm::Value *accessPointer(llvm::Instruction &access);
+/// Whether an access is to a thread's own variables, as far as the code tells.
+bool isLocalAccess(const llvm::Instruction &access);
 
 /// Expands conversions to small floats that the host's instructions lack, so that no compiler
 /// library is needed.

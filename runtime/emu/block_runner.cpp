@@ -74,7 +74,7 @@ void BlockRunner::run(uint64_t index) {
   block.ctaid[2] = uint32_t(index / grid[0] / grid[1]);
   std::memset(block.shared, kPoison, launch->sharedBytes());
   if (monitor)
-    monitor->blockBegins();
+    monitor->blockBegins(__builtin_frame_address(0));
   if (launch->kernel.communicates)
     runFibers();
   else

@@ -10,8 +10,6 @@
 
 namespace sinter::rt::emu {
 
-static constexpr uint64_t kHostStack = 8 << 20;
-
 std::string describeAccess(const sinter_emu_site &site) {
   const char *verb = !(site.flags & SINTER_EMU_WRITES)  ? "reads "
                      : !(site.flags & SINTER_EMU_READS) ? "writes "
@@ -82,7 +80,8 @@ Monitor::Monitor(Launch &launch, Monitoring &shared)
     counter.emplace(launch, *shared.touched);
 }
 
-void Monitor::blockBegins() {
+void Monitor::blockBegins(const void *workersFrame) {
+  frame = workersFrame;
   if (checker)
     checker->blockBegins();
 }
@@ -211,8 +210,8 @@ bool Monitor::isLocal(const sinter_emu_thread &thread, uint64_t address) const {
     const Fiber &fiber = static_cast<const Thread &>(thread);
     return address - reinterpret_cast<uint64_t>(fiber.stack) < fiber.stackBytes;
   }
-  uint64_t here = reinterpret_cast<uint64_t>(&thread);
-  return here - address < kHostStack;
+  uint64_t here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  return address > here && address < reinterpret_cast<uint64_t>(frame);
 }
 
 void Monitor::reportOutside(const sinter_emu_thread &thread, uint64_t address, uint32_t site,

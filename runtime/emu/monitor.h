@@ -44,7 +44,8 @@ class Monitor {
 public:
   Monitor(Launch &launch, Monitoring &shared);
 
-  void blockBegins();
+  /// Threads that do not communicate have their variables below `frame` of the worker's stack.
+  void blockBegins(const void *frame);
   void blockEnds();
   void warpEnds(); ///< of threads that do not communicate
   void barrier();  ///< all threads of the block met
@@ -66,6 +67,7 @@ private:
 
   Launch &launch;
   Monitoring &shared;
+  const void *frame = nullptr;
   int64_t last = -1; ///< the index of the allocation of the access before
   std::optional<Checker> checker;
   std::optional<Counter> counter;
