@@ -79,6 +79,8 @@ static std::string unsupported(const llvm::Module &module) {
                               I::umin,
                               I::umax,
                               I::abs,
+                              I::scmp,
+                              I::ucmp,
                               I::ctpop,
                               I::ctlz,
                               I::cttz,

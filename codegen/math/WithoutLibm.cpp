@@ -211,7 +211,7 @@ ScalarExpr power(const ScalarExpr &x, const ScalarExpr &y) {
   ScalarExpr log = select(isPlain, high, logarithm(size));
   ScalarExpr product = y * log;
   ScalarExpr rest = fma(y, log, -product) + y * low;
-  ScalarExpr isFinite = isPlain & (abs(product) < 800.0);
+  ScalarExpr isFinite = isPlain & (abs(product) < 700.0);
   ScalarExpr plain = exponential(product);
   ScalarExpr magnitude = select(isFinite, fma(plain, rest, plain), plain);
   ScalarExpr isWhole = eq(floor(y), y), halfway = y * 0.5;

@@ -140,9 +140,9 @@ void Suite::checkGradients() {
   }
 }
 
-const Bound &Suite::bound(const std::string &name) const {
+const Bound &Suite::bound(const std::string &name, const char *otherwise) const {
   auto found = bounds.find(name);
-  return (found == bounds.end() ? bounds.find("default") : found)->second;
+  return (found == bounds.end() ? bounds.find(otherwise) : found)->second;
 }
 
 /// The row's function over absolute values: how large the terms are that its results sum.
@@ -157,7 +157,7 @@ std::vector<ReferenceTensor> Suite::scalesOf(size_t index) {
 
 void Suite::checkForward(Backend &backend, size_t index) {
   Case &c = cases[index];
-  Bound allowed = bound(op.mnemonic);
+  Bound allowed = bound(op.mnemonic, "default");
   allowed.ulps *= c.row.condition;
   allowed.perTerm *= c.row.condition;
   std::map<std::string, ReferenceTensor> variables = c.variables;
@@ -187,8 +187,8 @@ void Suite::checkBackward(Backend &backend, size_t index) {
     return;
   ASSERT_EQ(gradients->size(), c.gradients.size()) << c.name << ": " << backend.name();
   for (size_t g = 0; g < gradients->size(); ++g)
-    if (std::string wrong =
-            compare(c.gradients[g], (*gradients)[g], bound("gradient"), c.row.terms);
+    if (std::string wrong = compare(c.gradients[g], (*gradients)[g],
+                                    bound(op.mnemonic + "_gradient", "gradient"), c.row.terms);
         !wrong.empty())
       ADD_FAILURE() << c.name << ": " << backend.name() << ": gradient of operand "
                     << c.differentiated[g] << ": " << wrong;

@@ -74,7 +74,7 @@ private:
   void checkForward(Backend &backend, size_t index);
   void checkBackward(Backend &backend, size_t index);
   Tensors scalesOf(size_t index);
-  const Bound &bound(const std::string &name) const;
+  const Bound &bound(const std::string &name, const char *otherwise) const;
 
   mlir::MLIRContext &context;
   const OpInfo &op;
