@@ -1,5 +1,6 @@
-# sinter_library(NAME sources… [LINK targets…] [PRIVATE_LINK targets…]): a static library with the project's flags;
-# headers under include/ beside it are public. One place for warnings, standard and sanitizers.
+# sinter_library(NAME sources… [LINK targets…] [PRIVATE_LINK targets…] [UNITY]): a static library with the project's flags;
+# headers under include/ beside it are public. UNITY: with SINTER_UNITY its sources are compiled several at a time. One
+# place for warnings, standard and sanitizers.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -32,8 +33,11 @@ function(sinter_flags target)
 endfunction()
 
 function(sinter_library name)
-  cmake_parse_arguments(arg "" "" "LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "UNITY" "" "LINK;PRIVATE_LINK" ${ARGN})
   add_library(${name} STATIC ${arg_UNPARSED_ARGUMENTS})
+  if(arg_UNITY AND SINTER_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
   sinter_flags(${name})
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
     target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/include)

@@ -7,6 +7,8 @@
 #include "Emitters.h"
 #include "ThreadKernel.h"
 
+#include "kernel/Reducer.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -17,10 +19,8 @@ namespace sinter::codegen::cuda {
 namespace {
 
 constexpr int64_t kSide = 16, kPerThread = 4, kTile = kSide * kPerThread, kDepth = 16;
-constexpr int64_t kThreads = kSide * kSide;
+constexpr int64_t kTileThreads = kSide * kSide;
 constexpr int64_t kPadded = kTile + 1; ///< keeps the banks of a column apart
-
-using Values = SmallVector<Value>;
 
 struct ContractionBuilder {
   ModuleOp module;
@@ -44,9 +44,9 @@ struct ContractionBuilder {
     llvm::append_range(operands, written);
     std::string symbol = name + suffix.str();
     code.kernels.push_back(
-        {symbol, simplify(blocks), 0, operands, unsigned(written.size()), kThreads});
+        {symbol, simplify(blocks), 0, operands, unsigned(written.size()), kTileThreads});
     return ThreadKernel(module, symbol, group.getLoc(), group.getBody().getArguments(),
-                        unsigned(read.size() + written.size()), target.symbols, kThreads);
+                        unsigned(read.size() + written.size()), target.symbols, kTileThreads);
   }
   SmallVector<unsigned> results() const {
     return llvm::to_vector(llvm::seq<unsigned>(inputs, inputs + outputs));
@@ -85,8 +85,8 @@ struct ContractionBuilder {
   /// Copies a slice of A, as A[k][row], and of B, as B[k][column], from depth `first` on.
   void copySlices(ThreadKernel &k, Value batch, Value row, Value column, Value first, Value end,
                   Value left, Value right) {
-    for (int64_t i = 0; i < kTile * kDepth / kThreads; ++i) {
-      Value element = k.add(k.thread(), k.index(i * kThreads));
+    for (int64_t i = 0; i < kTile * kDepth / kTileThreads; ++i) {
+      Value element = k.add(k.thread(), k.index(i * kTileThreads));
       Value depth = k.remainder(element, kDepth), line = k.quotient(element, kDepth);
       k.storeShared(left,
                     factor(k, 0, batch, k.add(row, line), k.dim(s.m), k.add(first, depth), end),
@@ -179,8 +179,8 @@ struct ContractionBuilder {
   /// A thread adds the partial products of one element.
   void combine() {
     AffineExpr total = simplify(s.batch * s.m * s.n);
-    ThreadKernel k = start("_combine", total.ceilDiv(kThreads), {inputs + outputs}, results());
-    Value element = k.add(k.mul(k.block(), k.index(kThreads)), k.thread());
+    ThreadKernel k = start("_combine", total.ceilDiv(kTileThreads), {inputs + outputs}, results());
+    Value element = k.add(k.mul(k.block(), k.index(kTileThreads)), k.thread());
     k.when(k.less(element, k.dim(total)), [&] {
       Values sum = k.loop(k.index(0), k.dim(chunks()), 1, ValueRange{k.number(0, type)},
                           [&](Value chunk, ValueRange carried) {

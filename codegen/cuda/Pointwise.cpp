@@ -10,11 +10,11 @@ using namespace sinter::ir;
 
 namespace sinter::codegen::cuda {
 
-constexpr int64_t kThreads = 256;
+constexpr int64_t kPointThreads = 256;
 
 GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const Target &target) {
   ThreadKernel k(module, name, group.getLoc(), group.getBody().getArguments(),
-                 group.getOutputs().size(), target.symbols, kThreads);
+                 group.getOutputs().size(), target.symbols, kPointThreads);
   Points points{group, k};
   MLIRContext *context = group.getContext();
   Dims domain = points.domain;
@@ -35,7 +35,7 @@ GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const Ta
       at.back().step = 1;
     k.withLanes(width, [&] { points.emit(at); });
   };
-  Value number = k.add(k.mul(k.block(), k.index(kThreads)), k.thread());
+  Value number = k.add(k.mul(k.block(), k.index(kPointThreads)), k.thread());
   Value first = k.mul(number, k.index(lanes)), size = k.dim(total);
   if (!oneRow || lanes == 1) {
     k.when(k.less(first, size), [&] { emitAt(first, lanes); });
@@ -46,8 +46,8 @@ GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const Ta
   }
   k.finish();
   GroupCode code;
-  code.kernels.push_back({name.str(), simplify(total.ceilDiv(lanes * kThreads)), 0,
-                          allOperands(group), unsigned(group.getOutputs().size()), kThreads});
+  code.kernels.push_back({name.str(), simplify(total.ceilDiv(lanes * kPointThreads)), 0,
+                          allOperands(group), unsigned(group.getOutputs().size()), kPointThreads});
   return code;
 }
 

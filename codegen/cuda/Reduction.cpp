@@ -19,7 +19,7 @@ using namespace sinter::ir;
 namespace sinter::codegen::cuda {
 namespace {
 
-constexpr int64_t kThreads = 256;
+constexpr int64_t kRowThreads = 256;
 /// Blocks that fill a large card a few times over.
 constexpr int64_t kManyBlocks = 1024;
 
@@ -90,12 +90,12 @@ struct ReductionBuilder {
     constexpr int64_t kFew = 8, kMost = 24; // elements a thread
     auto size = constantSize(length);
     if (!size)
-      return {kThreads, 0};
+      return {kRowThreads, 0};
     int64_t vectors = llvm::divideCeil(*size, lanes), each = std::max<int64_t>(1, kFew / lanes);
     int64_t threads = int64_t(llvm::bit_ceil(uint64_t(llvm::divideCeil(vectors, each))));
     threads = std::min<int64_t>(threads, 512);
     int64_t held = llvm::divideCeil(vectors, threads);
-    return held * lanes <= kMost ? Share{threads, held} : Share{kThreads, 0};
+    return held * lanes <= kMost ? Share{threads, held} : Share{kRowThreads, 0};
   }
 
   /// All of a row's work by the threads that share it.
@@ -198,7 +198,7 @@ struct ReductionBuilder {
   /// All of the group in one kernel.
   void rowsInOne() {
     Share share = this->share();
-    int64_t threads = std::max(share.threads, kThreads), together = threads / share.threads;
+    int64_t threads = std::max(share.threads, kRowThreads), together = threads / share.threads;
     ThreadKernel k = start("", rows.ceilDiv(together), threads, {}, results());
     Value number =
         k.add(k.mul(k.block(), k.index(together)), k.quotient(k.thread(), share.threads));
@@ -288,15 +288,15 @@ struct ReductionBuilder {
     SmallVector<unsigned> written = outputsOfLevel();
     unsigned partial = inputs + unsigned(written.size());
     llvm::append_range(written, temporaries());
-    ThreadKernel k = start("_partial", chunks() * rows, kThreads, {}, written);
+    ThreadKernel k = start("_partial", chunks() * rows, kRowThreads, {}, written);
     SmallVector<Value> parts = k.delinearize(k.block(), {chunks(), rows});
-    Row row = this->row(k, {kThreads, 0}, parts[1], rows, inputs);
+    Row row = this->row(k, {kRowThreads, 0}, parts[1], rows, inputs);
     row.from = k.mul(parts[0], k.dim(chunk));
     row.to = k.minimum(k.add(row.from, k.dim(chunk)), k.dim(length));
     Values state = row.pass(layout.levels[0], layout.domainOutputs[0]);
     k.when(k.less(k.thread(), k.index(1)), [&] { save(k, partial, state, k.block()); });
     k.finish();
-    combine(types, kThreads);
+    combine(types, kRowThreads);
   }
 
   /// The group's own results stay operands of the partial kernel where the pass writes some.
@@ -350,7 +350,7 @@ struct ReductionBuilder {
     }
     AffineExpr tiles = simplify(rows.ceilDiv(width * lanes));
     AffineExpr count = cut ? chunks() : constantDim(1, context);
-    ThreadKernel k = start(cut ? "_partial" : "", count * tiles, kThreads, {}, written);
+    ThreadKernel k = start(cut ? "_partial" : "", count * tiles, kRowThreads, {}, written);
     Reducer reducer{layout, k, inputs};
     Reducer::Reductions level = layout.levels[0];
     SmallVector<Value> parts = k.delinearize(k.block(), {count, tiles});
@@ -369,7 +369,7 @@ struct ReductionBuilder {
     Values state;
     k.withLanes(lanes, [&] {
       state =
-          k.loop(k.add(from, k.quotient(k.thread(), width)), to, kThreads / width,
+          k.loop(k.add(from, k.quotient(k.thread(), width)), to, kRowThreads / width,
                  reducer.initial(level), [&](Value i, ValueRange carried) {
                    Reducer::At here = at;
                    setReduced(k, here, i);
@@ -393,7 +393,7 @@ struct ReductionBuilder {
         isInside);
     k.finish();
     if (cut)
-      combine(types, kThreads);
+      combine(types, kRowThreads);
   }
 
   /// Combines each lane's accumulators over the block and hands them on, in the threads of the

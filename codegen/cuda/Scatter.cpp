@@ -11,7 +11,7 @@ using namespace sinter::ir;
 namespace sinter::codegen::cuda {
 namespace {
 
-constexpr int64_t kThreads = 256;
+constexpr int64_t kScatterThreads = 256;
 
 SmallVector<Index> asIndices(ValueRange values) {
   return llvm::map_to_vector(values, [](Value value) { return Index{value, 0}; });
@@ -73,12 +73,13 @@ Value scatterAdd(ThreadKernel &k, ScatterAddOp op, ArrayRef<Value> place) {
 
 GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Target &target) {
   Block &body = group.getBody().front();
-  ThreadKernel k(module, name, group.getLoc(), body.getArguments(), 1, target.symbols, kThreads);
+  ThreadKernel k(module, name, group.getLoc(), body.getArguments(), 1, target.symbols,
+                 kScatterThreads);
   Operation *op = &body.front();
   Value result = op->getResult(0);
   Dims dims = dimsOf(result);
   AffineExpr total = product(dims, group.getContext());
-  Value element = k.add(k.mul(k.block(), k.index(kThreads)), k.thread());
+  Value element = k.add(k.mul(k.block(), k.index(kScatterThreads)), k.thread());
   k.when(k.less(element, k.dim(total)), [&] {
     SmallVector<Value> place = k.delinearize(element, dims);
     auto embedding = dyn_cast<EmbeddingGradOp>(op);
@@ -88,8 +89,8 @@ GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Targ
   });
   k.finish();
   GroupCode code;
-  code.kernels.push_back(
-      {name.str(), simplify(total.ceilDiv(kThreads)), 0, allOperands(group), 1, kThreads});
+  code.kernels.push_back({name.str(), simplify(total.ceilDiv(kScatterThreads)), 0,
+                          allOperands(group), 1, kScatterThreads});
   return code;
 }
 

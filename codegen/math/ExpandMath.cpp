@@ -1,8 +1,7 @@
 #include "ExpandMath.h"
 
+#include "Arithmetic.h"
 #include "WithoutLibm.h"
-
-#include "sinter/ir/Expr.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -18,26 +17,6 @@ using sinter::ir::ScalarExpr;
 
 namespace sinter::codegen {
 namespace {
-
-/// x * y + z, rounded once.
-ScalarExpr fma(const ScalarExpr &x, double y, const ScalarExpr &z) {
-  return x.with(math::FmaOp::create(x.builder, x.loc, x.value, x.constant(y).value, z.value));
-}
-
-/// A polynomial in x, the coefficient of its highest power first.
-ScalarExpr polynomial(const ScalarExpr &x, ArrayRef<double> coefficients) {
-  Value sum = x.constant(coefficients.front()).value;
-  for (double coefficient : coefficients.drop_front())
-    sum = math::FmaOp::create(x.builder, x.loc, sum, x.value, x.constant(coefficient).value);
-  return x.with(sum);
-}
-
-template <class Op> ScalarExpr convert(const ScalarExpr &x, Type element) {
-  Type type = element;
-  if (auto vector = dyn_cast<VectorType>(x.value.getType()))
-    type = vector.clone(element);
-  return x.with(Op::create(x.builder, x.loc, type, x.value));
-}
 
 /// 2^k for a whole number k of a normal power, by its bits.
 ScalarExpr powerOfTwo(const ScalarExpr &k, Type single) {
@@ -111,9 +90,6 @@ ScalarExpr sineOrCosine(const ScalarExpr &x, bool isCosine) {
 /// f32: the angle below pi/4 of the smaller coordinate over the larger, by Cephes' polynomial for
 /// arctangents below tan(pi/8), then mirrored into its octant.
 ScalarExpr arctangent2(const ScalarExpr &y, const ScalarExpr &x) {
-  auto copySign = [](const ScalarExpr &size, const ScalarExpr &sign) {
-    return size.with(math::CopySignOp::create(size.builder, size.loc, size.value, sign.value));
-  };
   ScalarExpr a = abs(y), b = abs(x), zero = x.constant(0);
   // Halves and quarters of huge coordinates have the same quotient, and a sum.
   ScalarExpr scale = select(max(a, b) > 0x1p126, x.constant(0.25), x.constant(1));

@@ -1,6 +1,6 @@
 #include "WithoutLibm.h"
 
-#include "sinter/ir/Expr.h"
+#include "Arithmetic.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,37 +15,15 @@ using sinter::ir::ScalarExpr;
 // Coefficients named Cephes are of Moshier's library (exp.c, ndtr.c, atan.c), those named fdlibm of
 // Sun's (e_log.c, k_sin.c, k_cos.c).
 namespace sinter::codegen {
+namespace doubles {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-ScalarExpr fma(const ScalarExpr &x, const ScalarExpr &y, const ScalarExpr &z) {
-  return x.with(math::FmaOp::create(x.builder, x.loc, x.value, y.value, z.value));
-}
-ScalarExpr fma(const ScalarExpr &x, double y, const ScalarExpr &z) {
-  return fma(x, x.constant(y), z);
-}
-/// The coefficient of the highest power first.
-ScalarExpr polynomial(const ScalarExpr &x, ArrayRef<double> coefficients) {
-  Value sum = x.constant(coefficients.front()).value;
-  for (double coefficient : coefficients.drop_front())
-    sum = fma(x.with(sum), x, x.constant(coefficient)).value;
-  return x.with(sum);
-}
-template <class Op> ScalarExpr convert(const ScalarExpr &x, Type element) {
-  Type type = element;
-  if (auto vector = dyn_cast<VectorType>(x.value.getType()))
-    type = vector.clone(element);
-  return x.with(Op::create(x.builder, x.loc, type, x.value));
-}
 Type wide(const ScalarExpr &x) { return x.builder.getF64Type(); }
 Type bits(const ScalarExpr &x) { return x.builder.getI64Type(); }
 
 ScalarExpr isNan(const ScalarExpr &x) { return ne(x, x); }
-ScalarExpr copySign(const ScalarExpr &size, const ScalarExpr &sign) {
-  return size.with(math::CopySignOp::create(size.builder, size.loc, size.value, sign.value));
-}
-
 /// 2^k for a whole number k (i64) of a normal power, by its bits.
 ScalarExpr powerOfTwo(const ScalarExpr &k) {
   ScalarExpr exponent = k + k.constant(1023);
@@ -248,6 +226,7 @@ ScalarExpr evaluate(Operation *op, const ScalarExpr &x, const ScalarExpr &y) {
 }
 
 } // namespace
+} // namespace doubles
 
 Value expandWithoutLibm(Operation *op) {
   if (op->getNumResults() != 1)
@@ -265,7 +244,7 @@ Value expandWithoutLibm(Operation *op) {
     ScalarExpr value(builder, op->getLoc(), op->getOperand(std::min(i, op->getNumOperands() - 1)));
     return isSingle ? convert<arith::ExtFOp>(value, builder.getF64Type()) : value;
   };
-  ScalarExpr result = evaluate(op, operand(0), operand(1));
+  ScalarExpr result = doubles::evaluate(op, operand(0), operand(1));
   return isSingle ? convert<arith::TruncFOp>(result, element).value : result.value;
 }
 

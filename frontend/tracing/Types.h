@@ -8,6 +8,7 @@
 #include "sinter/ir/Shape.h"
 #include "sinter/types.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <sstream>
