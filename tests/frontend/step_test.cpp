@@ -1,5 +1,5 @@
-// A whole training step compiled with everything on against one naive kernel an operation, and the
-// same step on several numbers of threads.
+// A whole training step compiled with everything on against one naive kernel an operation, the same
+// step on several numbers of threads, and by CUDA kernels on the emulated card.
 #include "../../models/mnist/models.h"
 #include "transformer.h"
 
@@ -160,5 +160,32 @@ TEST(Step, ThreadsDoNotChangeBits) {
     checkThreads<sn::testing::Transformer>(vendor, tokens(8), asIs);
   }
 }
+
+/// CUDA kernels on the emulated card: one step fused equals one step of naive kernels, and `steps`
+/// of them lose what the CPU's lose.
+template <class Net>
+void checkEmulated(const Batch<Array> &batch, int steps, Tensor (*prepare)(Tensor)) {
+  constexpr const char *kEmulated = "--sinter-device=emu";
+  Outcome naive =
+      train<Net>(with({"--sinter-fuse=off", "--sinter-vendor=none"}), batch, 1, prepare);
+  expectClose(naive, train<Net>(with({kEmulated}), batch, 1, prepare));
+  expectClose(naive, train<Net>(with({kEmulated, "--sinter-fuse=off"}), batch, 1, prepare));
+  Outcome cpu = train<Net>(with({}), batch, steps, prepare);
+  Outcome emulated = train<Net>(with({kEmulated}), batch, steps, prepare);
+  ASSERT_EQ(cpu.losses.size(), size_t(steps));
+  double worst = 0;
+  for (int i = 0; i < steps; ++i)
+    worst = std::max(worst, std::abs(double(emulated.losses[i]) / cpu.losses[i] - 1));
+  EXPECT_LE(worst, 1e-4);
+  std::printf("[ figure   ] %d losses, largest relative difference %.1e\n", steps, worst);
+  Outcome other =
+      train<Net>(with({kEmulated, "--sinter-threads=1"}), batch, std::min(steps, 3), prepare);
+  for (size_t i = 0; i < other.losses.size(); ++i)
+    EXPECT_EQ(other.losses[i], emulated.losses[i]) << "threads changed bits";
+}
+
+TEST(EmulatedStep, Mlp) { checkEmulated<mnist::Mlp>(digits(16), 50, mnist::normalise); }
+TEST(EmulatedStep, Cnn) { checkEmulated<mnist::Cnn>(digits(16), 50, mnist::normalise); }
+TEST(EmulatedStep, Transformer) { checkEmulated<sn::testing::Transformer>(tokens(8), 10, asIs); }
 
 } // namespace

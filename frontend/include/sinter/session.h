@@ -14,9 +14,9 @@ namespace sinter {
 
 /// What `--sinter-*` flags set.
 struct Options {
-  std::string device = "cpu";      ///< "emu": CUDA kernels on the emulated card
-  std::string emu;                 ///< emu: "check" kernels, or "count" what they do; "": neither
-  std::string card = "h200";       ///< whose times counts predict
+  std::string device = "cpu"; ///< "emu": CUDA kernels on the emulated card
+  std::string emu;            ///< emu: "check" kernels, or "count" what they do; "": neither
+  std::string card = "h200";  ///< whose times counts predict
   uint64_t seed = 0;
   int threads = 0;                 ///< 0: one for each hardware thread
   std::string vendor = "onednn";   ///< library for matrix products; "none": generated kernels
