@@ -63,6 +63,68 @@ TEST(Compiled, EagerOperationsRunAtOnce) {
   EXPECT_NEAR(norm.running_mean.value().floatAt(0), 0.1, 1e-6);
 }
 
+sn::Options emulated() {
+  sn::Options options = quiet();
+  options.set("--sinter-device=emu");
+  return options;
+}
+
+TEST(Compiled, TheEmulatedCardRunsProbesShapesAndVariables) {
+  sn::Session session{emulated()};
+  std::vector<std::string> seen;
+  session.onProbe([&](std::string_view label, const Array &value) {
+    seen.push_back(std::string(label) + " " + value.str());
+  });
+  struct Counter : sn::Module<Counter> {
+    using Module::Module;
+    sn::Buffer total{{this, "total"}, {2}, sn::Init::constant(1)};
+    Tensor forward(Tensor x) {
+      Tensor next = total + sum(x, {0});
+      total.assign(next);
+      return probe(next, "sum");
+    }
+  } counter{session};
+  auto add = sn::jit(session, [&](Tensor x) { return counter(x); });
+  EXPECT_EQ(add(Array::of<float>({1, 2, 3, 4}, {2, 2})).str(), Array::of<float>({5, 7}, {2}).str());
+  EXPECT_EQ(add(Array::of<float>({1, 1}, {1, 2})).str(), Array::of<float>({6, 8}, {2}).str());
+  EXPECT_EQ(add(Array::empty(sn::f32, {0, 2})).str(), Array::of<float>({6, 8}, {2}).str());
+  EXPECT_EQ(counter.total.value().str(), Array::of<float>({6, 8}, {2}).str());
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[1], "sum " + Array::of<float>({6, 8}, {2}).str());
+}
+
+TEST(Compiled, TheEmulatedCardChecksAndCountsOnRequest) {
+  for (const char *mode : {"--sinter-emu=check", "--sinter-emu=count"}) {
+    sn::Options options = emulated();
+    options.set(mode);
+    sn::Session session{options};
+    Array x = Array::of<float>({1, 2, 3, 4}, {2, 2});
+    auto square = sn::jit(session, [](Tensor x) { return softmax(matmul(x, x), -1); });
+    EXPECT_NEAR(square(x).floatAt(1), 0.952574, 1e-5) << mode;
+    std::string counts = session.profile();
+    EXPECT_EQ(counts.find("us on h200") != counts.npos, mode == std::string("--sinter-emu=count"))
+        << counts;
+  }
+}
+
+TEST(Compiled, MistakesAboutTheEmulatedCard) {
+  sn::Options options = quiet();
+  options.set("--sinter-emu=check");
+  std::string message = messageOf([&] {
+    sn::Session session{options};
+    sn::jit(session, [](Tensor x) { return x + 1; })(Array::of<float>({1}, {1}));
+  });
+  EXPECT_NE(message.find("--sinter-emu=check needs --sinter-device=emu"), message.npos) << message;
+  EXPECT_NE(messageOf([&] { options.set("--sinter-card=h300"); }).find("h200, a100"), message.npos);
+  options = emulated();
+  options.set("--sinter-check-numerics");
+  message = messageOf([&] {
+    sn::Session session{options};
+    sn::jit(session, [](Tensor x) { return x + 1; })(Array::of<float>({1}, {1}));
+  });
+  EXPECT_NE(message.find("run with the device 'cpu'"), message.npos) << message;
+}
+
 TEST(Compiled, RunsContinueFromACheckpointBitByBit) {
   std::string directory = ::testing::TempDir() + "jit_checkpoints_" + std::to_string(::getpid());
   auto train = [&](bool resume) {
