@@ -38,14 +38,18 @@ runPart() {
   esac
 }
 
-# Ends with the counts of all shards together.
+# Ends with the counts of all shards together: a line for the CPU's two backends, one for the emulated card.
 conformancePart() {
   local status=0
   runCTest release conformance --label-regex conformance --test-output-size-passed 1048576 || status=1
-  grep -ho 'conformance: [0-9].*' "$RESULTS/conformance.ctest.xml" | awk '
-    { for (i = 2; i <= NF; ++i) if ($i ~ /^[0-9]+$/) { sum[i] += $i; word[i] = "" } else word[i] = $i; n = NF }
-    END { if (!n) exit 1
-          printf "conformance:"; for (i = 2; i <= n; ++i) printf " %s", i in sum ? sum[i] : word[i]; print "" }' || status=1
+  grep -ho 'conformance: [0-9].*' "$RESULTS/conformance.ctest.xml" | sort | awk '
+    { key = $(NF - 1); keys[key]; n[key] = NF
+      for (i = 2; i <= NF; ++i) if ($i ~ /^[0-9]+$/) sum[key, i] += $i; else word[key, i] = $i }
+    END { if (!NR) exit 1
+          for (key in keys) {
+            printf "conformance:"
+            for (i = 2; i <= n[key]; ++i) printf " %s", (key, i) in sum ? sum[key, i] : word[key, i]
+            print "" } }' || status=1
   return $status
 }
 
