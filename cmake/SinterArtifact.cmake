@@ -1,10 +1,10 @@
-# sinter_add_artifact(TARGET PACKAGE g.mlirbc [NAME id] [VENDOR onednn|none] [WEIGHTS external|embed]
-#                     [WEIGHTS_FILE f.safetensors] [ISA names…] [DEPENDS files or targets…]):
+# sinter_add_artifact(target PACKAGE g.mlirbc [NAME id] [TARGET cpu|cuda:sm_90,sm_80|emu] [VENDOR onednn|nvidia|none]
+#                     [WEIGHTS external|embed] [WEIGHTS_FILE f.safetensors] [ISA names…] [DEPENDS files or targets…]):
 # a target to link that is the package compiled by `sinter compile`: lib<name>.so and <name>.h in the current binary
-# directory, and external weights beside them. NAME is TARGET's unless given. The package may be a file that another
+# directory, and external weights beside them. NAME is the target's unless given. The package may be a file that another
 # command makes. Works inside sinter's own build and after find_package(sinter).
 function(sinter_add_artifact target)
-  cmake_parse_arguments(arg "" "PACKAGE;NAME;VENDOR;WEIGHTS;WEIGHTS_FILE" "ISA;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "PACKAGE;NAME;TARGET;VENDOR;WEIGHTS;WEIGHTS_FILE" "ISA;DEPENDS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_PACKAGE)
     message(FATAL_ERROR "sinter_add_artifact(${target}): give PACKAGE <g.mlirbc>; not understood: "
       "'${arg_UNPARSED_ARGUMENTS}'")
@@ -16,7 +16,7 @@ function(sinter_add_artifact target)
   set(library ${CMAKE_CURRENT_BINARY_DIR}/lib${arg_NAME}.so)
   set(header ${CMAKE_CURRENT_BINARY_DIR}/${arg_NAME}.h)
   set(flags --name=${arg_NAME} --header=${header})
-  foreach(option VENDOR WEIGHTS WEIGHTS_FILE)
+  foreach(option TARGET VENDOR WEIGHTS WEIGHTS_FILE)
     if(arg_${option})
       string(TOLOWER ${option} flag)
       string(REPLACE "_" "-" flag ${flag})

@@ -9,6 +9,7 @@
 #include "program/ProgramBuilder.h"
 
 #include "sinter/core/isa.h"
+#include "sinter/cpu/vendor.h"
 #include "sinter/passes/Passes.h"
 #include "sinter/passes/Pipelines.h"
 
@@ -140,7 +141,9 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
     return module.emitError("unknown instruction set '") << name << "'", failure();
   bool emulated = options.device == "emu";
   if (!emulated && options.device != "cpu")
-    return module.emitError("unknown device '") << options.device << "'; there are cpu and emu",
+    return module.emitError("unknown device '") << options.device
+                                                << "'; there are cpu and emu, and "
+                                                   "compileCuda for cards",
            failure();
   JitImage image;
   if (failed(optimiseGraph(module, options, image.stats)))
@@ -148,7 +151,8 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramOptions program;
   program.emit = emulated ? cuda::emitter(cuda::targetOf(module)) : emitter({isa->lanes});
-  program.vendor = !emulated && options.vendor == "onednn";
+  if (!emulated && options.vendor == "onednn")
+    program.library = rt::vendorSupports;
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
     return failure();

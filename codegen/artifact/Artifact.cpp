@@ -3,8 +3,12 @@
 #include "Pipeline.h"
 
 #include "cpu/Emitters.h"
+#include "cuda/Emitters.h"
+#include "cuda/Emulated.h"
 #include "kernel/Lower.h"
 #include "program/ProgramBuilder.h"
+#include "sinter/abi/emu.h"
+#include "sinter/cpu/vendor.h"
 
 using namespace mlir;
 
@@ -18,7 +22,8 @@ static FailureOr<rt::Program> plan(ModuleOp module, ModuleOp kernels, const Comp
     return failure();
   ProgramOptions program;
   program.emit = emitter({allIsas()[0].lanes});
-  program.vendor = options.vendor == "onednn";
+  if (options.vendor == "onednn")
+    program.library = rt::vendorSupports;
   return buildProgram(module, kernels, program);
 }
 
@@ -33,37 +38,95 @@ static void rename(ModuleOp kernels, ArrayRef<std::string> from, ArrayRef<std::s
     SymbolTable::setSymbolName(kernels.lookupSymbol(before), after);
 }
 
-FailureOr<ArtifactObjects> compileArtifact(ModuleOp module, const ArtifactOptions &options) {
-  ArtifactObjects result;
+static std::vector<std::string> kernelNames(const rt::Program &program) {
+  std::vector<std::string> names;
+  for (const rt::Kernel &kernel : program.kernels)
+    names.push_back(kernel.symbol);
+  return names;
+}
+
+/// Names of one variant of this artifact, since object files of several may be linked together.
+static std::vector<std::string> variantNames(ArrayRef<std::string> kernels,
+                                             const ArtifactOptions &options, size_t variant) {
+  std::vector<std::string> names;
+  for (const std::string &kernel : kernels)
+    names.push_back(kernel + "_" + options.name + "_" + std::to_string(variant));
+  return names;
+}
+
+static LogicalResult compileForCpu(ModuleOp module, const ArtifactOptions &options,
+                                   ArtifactObjects &result, ImageParts &parts) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   FailureOr<rt::Program> planned = plan(module, *kernels, options.compile, result.stats);
   if (failed(planned) || failed(lowerKernels(*kernels, /*libm=*/true)))
     return failure();
   result.program = std::move(*planned);
-  std::vector<std::string> kernelNames;
-  for (const rt::Kernel &kernel : result.program.kernels)
-    kernelNames.push_back(kernel.symbol);
-  SmallVector<const Isa *> isas;
-  std::vector<std::vector<std::string>> symbols;
+  std::vector<std::string> plain = kernelNames(result.program);
   for (const std::string &name : options.isas) {
     const Isa *isa = findIsa(name);
     if (!isa)
       return module.emitError("unknown instruction set '") << name << "'", failure();
-    // Names of this artifact's variant, since object files of several may be linked together.
-    std::vector<std::string> names;
-    for (const std::string &kernel : kernelNames)
-      names.push_back(kernel + "_" + options.name + "_" + std::to_string(isas.size()));
-    rename(*kernels, isas.empty() ? kernelNames : symbols.back(), names);
-    isas.push_back(isa);
-    symbols.push_back(std::move(names));
-    if (kernelNames.empty())
+    std::vector<std::string> names = variantNames(plain, options, parts.isas.size());
+    rename(*kernels, parts.isas.empty() ? plain : parts.symbols.back(), names);
+    parts.isas.push_back(isa);
+    parts.symbols.push_back(std::move(names));
+    if (plain.empty())
       continue;
     auto object = compileToObject(*kernels, *isa, /*exported=*/false);
     if (failed(object))
       return failure();
     result.objects.push_back(std::move(*object));
   }
-  auto image = emitImage(options, rt::serialize(result.program), isas, symbols);
+  return success();
+}
+
+static LogicalResult compileForCards(ModuleOp module, const ArtifactOptions &options,
+                                     ArtifactObjects &result, ImageParts &parts) {
+  auto image = compileCuda(
+      module,
+      {.architectures = options.architectures, .ptxas = options.ptxas, .compile = options.compile});
+  if (failed(image))
+    return failure();
+  result.program = std::move(image->program);
+  result.stats = image->stats;
+  result.cuda = std::move(image->code);
+  parts.cuda = result.cuda;
+  return success();
+}
+
+static LogicalResult compileForEmulator(ModuleOp module, const ArtifactOptions &options,
+                                        ArtifactObjects &result, ImageParts &parts) {
+  if (failed(optimiseGraph(module, options.compile, result.stats)))
+    return failure();
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
+  FailureOr<rt::Program> built =
+      buildProgram(module, *kernels, {.emit = cuda::emitter(cuda::targetOf(module))});
+  if (failed(built))
+    return failure();
+  result.program = std::move(*built);
+  std::vector<std::string> plain = kernelNames(result.program);
+  if (plain.empty())
+    return success();
+  std::vector<std::string> names = variantNames(plain, options, 0);
+  rename(*kernels, plain, names);
+  auto object = emulatedObject(*kernels, allIsas()[0], /*instrument=*/false);
+  if (failed(object))
+    return failure();
+  result.objects.push_back(std::move(*object));
+  for (const std::string &name : names)
+    parts.emulated.push_back(SINTER_EMU_PREFIX + name);
+  return success();
+}
+
+FailureOr<ArtifactObjects> compileArtifact(ModuleOp module, const ArtifactOptions &options) {
+  ArtifactObjects result;
+  ImageParts parts{result.program};
+  auto compile = options.target == "cuda"  ? compileForCards
+                 : options.target == "emu" ? compileForEmulator
+                                           : compileForCpu;
+  if (failed(compile(module, options, result, parts)))
+    return failure();
+  auto image = emitImage(options, parts);
   if (failed(image))
     return failure();
   result.objects.push_back(std::move(*image));

@@ -1,5 +1,5 @@
-// Object files of an artifact: kernels for each instruction set, and the image that describes them
-// to the runtime.
+// Object files of an artifact: kernels for each instruction set or device, and the image that
+// describes them to the runtime.
 #pragma once
 
 #include "sinter/codegen/Artifact.h"
@@ -8,10 +8,19 @@
 
 namespace sinter::codegen {
 
-/// An object with the artifact's image and its one exported function; `symbols` are the kernels of
-/// each variant.
-llvm::FailureOr<llvm::SmallVector<char, 0>>
-emitImage(const ArtifactOptions &options, llvm::ArrayRef<std::byte> program,
-          llvm::ArrayRef<const Isa *> isas, llvm::ArrayRef<std::vector<std::string>> symbols);
+/// What an image refers to.
+struct ImageParts {
+  const rt::Program &program;
+  // Of the CPU's artifacts: instruction sets and, for each, the kernels' symbols.
+  llvm::SmallVector<const Isa *> isas;
+  std::vector<std::vector<std::string>> symbols;
+  // Of a device's.
+  llvm::ArrayRef<CudaCode> cuda;
+  std::vector<std::string> emulated; ///< symbols of the kernels' descriptions
+};
+
+/// An object with the artifact's image and its one exported function.
+llvm::FailureOr<llvm::SmallVector<char, 0>> emitImage(const ArtifactOptions &options,
+                                                      const ImageParts &parts);
 
 } // namespace sinter::codegen

@@ -36,18 +36,32 @@ public:
   llvm::Constant *record(llvm::ArrayRef<llvm::Constant *> fields) {
     return llvm::ConstantStruct::getAnon(context, fields);
   }
+  llvm::Constant *function(llvm::StringRef symbol) {
+    auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false); // whatever it is
+    return hidden(llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, symbol, module));
+  }
+  llvm::Constant *object(llvm::StringRef symbol) {
+    return hidden(new llvm::GlobalVariable(module, llvm::Type::getInt8Ty(context), true,
+                                           llvm::GlobalValue::ExternalLinkage, nullptr, symbol));
+  }
   llvm::Constant *kernelArray(llvm::ArrayRef<std::string> symbols) {
     std::vector<llvm::Constant *> addresses;
-    for (const std::string &symbol : symbols) {
-      auto *type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
-                                           {pointer, pointer, pointer, i64, i64}, false);
-      auto *function =
-          llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, symbol, module);
-      function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-      addresses.push_back(function);
-    }
-    auto *type = llvm::ArrayType::get(pointer, addresses.size());
-    return global(llvm::ConstantArray::get(type, addresses), "kernels");
+    for (const std::string &symbol : symbols)
+      addresses.push_back(function(symbol));
+    return pointerArray(addresses);
+  }
+  llvm::Constant *objectArray(llvm::ArrayRef<std::string> symbols) {
+    std::vector<llvm::Constant *> addresses;
+    for (const std::string &symbol : symbols)
+      addresses.push_back(object(symbol));
+    return pointerArray(addresses);
+  }
+  /// An array of equal records, null if there is none.
+  llvm::Constant *recordArray(llvm::ArrayRef<llvm::Constant *> records, llvm::StringRef name) {
+    if (records.empty())
+      return null();
+    auto *type = llvm::ArrayType::get(records[0]->getType(), records.size());
+    return global(llvm::ConstantArray::get(type, records), name);
   }
   /// `const sinter_artifact_api *<name>_api(void)`: hands the image to the runtime.
   void entryPoint(llvm::StringRef name, llvm::Constant *image) {
@@ -61,51 +75,109 @@ public:
   }
 
 private:
+  llvm::Constant *hidden(llvm::GlobalValue *value) {
+    value->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return value;
+  }
+  llvm::Constant *pointerArray(llvm::ArrayRef<llvm::Constant *> addresses) {
+    auto *type = llvm::ArrayType::get(pointer, addresses.size());
+    return global(llvm::ConstantArray::get(type, addresses), "kernels");
+  }
+
   llvm::LLVMContext &context;
   llvm::Module &module;
   llvm::PointerType *pointer;
   llvm::IntegerType *i32, *i64;
 };
 
+/// One sinter_kernel_usage a kernel of the program, in its order.
+llvm::Constant *usageArray(ImageBuilder &b, const CudaCode &code, const rt::Program &program) {
+  if (code.usage.empty())
+    return b.null();
+  std::vector<llvm::Constant *> records;
+  for (const rt::Kernel &kernel : program.kernels) {
+    const auto *found = llvm::find_if(
+        code.usage, [&](const CudaKernelUsage &usage) { return usage.symbol == kernel.symbol; });
+    CudaKernelUsage usage = found == code.usage.end() ? CudaKernelUsage() : *found;
+    records.push_back(
+        b.record({b.number32(uint64_t(usage.registers)), b.number32(uint64_t(usage.sharedBytes)),
+                  b.number32(uint64_t(usage.stackBytes)), b.number32(uint64_t(usage.spillStores)),
+                  b.number32(uint64_t(usage.spillLoads))}));
+  }
+  return b.recordArray(records, "usage");
+}
+
+/// The sinter_device_code records: cubins, then PTX; or emulated kernels.
+std::vector<llvm::Constant *> codeRecords(ImageBuilder &b, const ArtifactOptions &options,
+                                          const ImageParts &parts) {
+  std::vector<llvm::Constant *> records;
+  auto add = [&](llvm::StringRef architecture, uint32_t kind, int toolkit, llvm::StringRef bytes,
+                 llvm::Constant *kernels, llvm::Constant *usage) {
+    records.push_back(
+        b.record({b.text(architecture), b.number32(kind), b.number32(uint64_t(toolkit)),
+                  bytes.empty() ? b.null() : b.bytes(bytes, "code"), b.number64(bytes.size()),
+                  kernels, usage}));
+  };
+  for (const CudaCode &code : parts.cuda)
+    if (!code.cubin.empty())
+      add(code.architecture, SINTER_CODE_CUBIN, code.toolkit, code.cubin, b.null(),
+          usageArray(b, code, parts.program));
+  for (const CudaCode &code : parts.cuda)
+    add(code.architecture, SINTER_CODE_PTX, 0, code.ptx, b.null(), b.null());
+  if (options.target == "emu")
+    add("emu", SINTER_CODE_EMULATED, 0, "", b.objectArray(parts.emulated), b.null());
+  return records;
+}
+
+uint32_t vendorOf(llvm::StringRef vendor) {
+  return vendor == "onednn" ? SINTER_VENDOR_ONEDNN
+         : vendor == "none" ? SINTER_VENDOR_NONE
+                            : SINTER_VENDOR_NVIDIA;
+}
+
+/// The embedded weights, or null and 0.
+llvm::FailureOr<std::pair<llvm::Constant *, uint64_t>> weightsOf(ImageBuilder &b,
+                                                                 const ArtifactOptions &options) {
+  if (options.weights.empty())
+    return std::pair(b.null(), uint64_t(0));
+  auto file = llvm::MemoryBuffer::getFile(options.weights.string(), false, false);
+  if (!file) {
+    llvm::errs() << "sinter: cannot read the weights " << options.weights.string() << ": "
+                 << file.getError().message() << '\n';
+    return llvm::failure();
+  }
+  return std::pair(b.bytes((*file)->getBuffer(), "weights"), uint64_t((*file)->getBufferSize()));
+}
+
 } // namespace
 
-llvm::FailureOr<llvm::SmallVector<char, 0>>
-emitImage(const ArtifactOptions &options, llvm::ArrayRef<std::byte> program,
-          llvm::ArrayRef<const Isa *> isas, llvm::ArrayRef<std::vector<std::string>> symbols) {
+llvm::FailureOr<llvm::SmallVector<char, 0>> emitImage(const ArtifactOptions &options,
+                                                      const ImageParts &parts) {
   llvm::LLVMContext context;
   llvm::Module module("image", context);
   ImageBuilder b(context, module);
   std::vector<llvm::Constant *> variants;
-  for (auto [isa, names] : llvm::zip(isas, symbols))
+  for (auto [isa, names] : llvm::zip(parts.isas, parts.symbols))
     variants.push_back(b.record(
         {b.text(isa->name), b.kernelArray(names), b.number32(names.size()), b.number32(0)}));
-  auto *variantArray = llvm::ConstantArray::get(
-      llvm::ArrayType::get(variants[0]->getType(), variants.size()), variants);
-  llvm::Constant *weights = b.null();
-  uint64_t weightsSize = 0;
-  if (!options.weights.empty()) {
-    auto file = llvm::MemoryBuffer::getFile(options.weights.string(), false, false);
-    if (!file) {
-      llvm::errs() << "sinter: cannot read the weights " << options.weights.string() << ": "
-                   << file.getError().message() << '\n';
-      return llvm::failure();
-    }
-    weightsSize = (*file)->getBufferSize();
-    weights = b.bytes((*file)->getBuffer(), "weights");
-  }
+  std::vector<llvm::Constant *> codes = codeRecords(b, options, parts);
+  auto weights = weightsOf(b, options);
+  if (llvm::failed(weights))
+    return llvm::failure();
+  bool isExternal = options.weights.empty() && !options.weightsFile.empty();
+  std::vector<std::byte> program = rt::serialize(parts.program);
   llvm::StringRef blob(reinterpret_cast<const char *>(program.data()), program.size());
   llvm::Constant *image = b.global(
       b.record({b.number32(SINTER_ABI_VERSION), b.text(options.name), b.bytes(blob, "program"),
-                b.number64(program.size()), b.global(variantArray, "variants"),
-                b.number32(isas.size()), weights, b.number64(weightsSize),
-                options.weights.empty() && !options.weightsFile.empty()
-                    ? b.text(options.weightsFile)
-                    : b.null(),
-                b.number32(options.compile.vendor == "onednn" ? SINTER_VENDOR_ONEDNN
-                                                              : SINTER_VENDOR_NONE)}),
+                b.number64(program.size()), b.recordArray(variants, "variants"),
+                b.number32(variants.size()), weights->first, b.number64(weights->second),
+                isExternal ? b.text(options.weightsFile) : b.null(),
+                b.number32(vendorOf(options.compile.vendor)), b.number32(codes.size()),
+                b.recordArray(codes, "codes"),
+                options.target == "cpu" ? b.null() : b.function("sinter_open_" + options.target)}),
       "image");
   b.entryPoint(options.name + "_api", image);
-  return emitObject(module, *isas[0]);
+  return emitObject(module, parts.isas.empty() ? allIsas()[0] : *parts.isas[0]);
 }
 
 } // namespace sinter::codegen

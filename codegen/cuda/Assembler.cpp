@@ -1,5 +1,7 @@
 #include "Assembler.h"
 
+#include "sinter/cuda/image.h"
+
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -44,10 +46,36 @@ static std::string contents(llvm::StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 
+/// What the program said, on either stream.
+static llvm::Expected<std::string> run(llvm::StringRef program,
+                                       llvm::ArrayRef<llvm::StringRef> arguments) {
+  TemporaryFile log("txt");
+  if (log.error)
+    return llvm::createStringError(log.error, "no temporary file for ptxas");
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), log.path.str(),
+                                                log.path.str()};
+  std::string message;
+  int status =
+      llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects, 0, 0, &message);
+  std::string output = contents(log.path);
+  if (status != 0)
+    return llvm::createStringError(std::errc::invalid_argument, "%s failed (status %d): %s%s",
+                                   program.str().c_str(), status, message.c_str(), output.c_str());
+  return output;
+}
+
+int parseToolkit(llvm::StringRef output) {
+  llvm::StringRef rest = output.split("release ").second;
+  unsigned major = 0, minor = 0;
+  if (rest.consumeInteger(10, major) || !rest.consume_front(".") || rest.consumeInteger(10, minor))
+    return 0;
+  return int(major * 1000 + minor * 10);
+}
+
 llvm::Expected<Assembly> assemble(llvm::StringRef ptxas, llvm::StringRef ptx,
                                   llvm::StringRef architecture) {
-  TemporaryFile source("ptx"), object("cubin"), log("txt");
-  for (TemporaryFile *file : {&source, &object, &log})
+  TemporaryFile source("ptx"), object("cubin");
+  for (TemporaryFile *file : {&source, &object})
     if (file->error)
       return llvm::createStringError(file->error, "no temporary file for ptxas");
   {
@@ -63,16 +91,14 @@ llvm::Expected<Assembly> assemble(llvm::StringRef ptxas, llvm::StringRef ptx,
   }
   std::string target = ("-arch=" + architecture).str();
   llvm::StringRef arguments[] = {ptxas, target, "--verbose", "-o", object.path, source.path};
-  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), log.path.str(),
-                                                log.path.str()};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects, 0, 0, &message);
-  std::string output = contents(log.path);
-  if (status != 0)
-    return llvm::createStringError(
-        std::errc::invalid_argument, "%s failed for %s (status %d): %s%s", ptxas.str().c_str(),
-        architecture.str().c_str(), status, message.c_str(), output.c_str());
-  return Assembly{contents(object.path), parseUsage(output)};
+  llvm::Expected<std::string> output = run(ptxas, arguments);
+  if (!output)
+    return output.takeError();
+  llvm::StringRef ask[] = {ptxas, "--version"};
+  llvm::Expected<std::string> version = run(ptxas, ask);
+  if (!version)
+    return version.takeError();
+  return Assembly{contents(object.path), parseToolkit(*version), parseUsage(*output)};
 }
 
 /// The number in front of `unit`, 0 where there is none.
@@ -112,3 +138,15 @@ std::vector<CudaKernelUsage> parseUsage(llvm::StringRef output) {
 }
 
 } // namespace sinter::codegen::cuda
+
+std::string sinter::codegen::describeToolkit() {
+  std::string path = cuda::findPtxas();
+  if (path.empty())
+    return "";
+  llvm::StringRef ask[] = {path, "--version"};
+  llvm::Expected<std::string> output = cuda::run(path, ask);
+  int version = output ? cuda::parseToolkit(*output) : 0;
+  if (!output)
+    llvm::consumeError(output.takeError()); // then its version is not known
+  return "CUDA " + (version ? rt::formatCudaVersion(version) : "of unknown version") + ", " + path;
+}

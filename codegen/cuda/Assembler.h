@@ -14,6 +14,7 @@ namespace sinter::codegen::cuda {
 
 struct Assembly {
   std::string cubin;
+  int toolkit; ///< the CUDA version, 1000 major + 10 minor; 0: not told
   std::vector<CudaKernelUsage> kernels;
 };
 
@@ -25,6 +26,8 @@ std::string findPtxas(llvm::StringRef given = "");
 llvm::Expected<Assembly> assemble(llvm::StringRef ptxas, llvm::StringRef ptx,
                                   llvm::StringRef architecture);
 
+/// 12080 of what `ptxas --version` says of release 12.8; 0 if it says nothing of that kind.
+int parseToolkit(llvm::StringRef output);
 /// The kernels that `ptxas --verbose` tells of.
 std::vector<CudaKernelUsage> parseUsage(llvm::StringRef output);
 

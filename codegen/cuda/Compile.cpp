@@ -6,6 +6,7 @@
 #include "Pipeline.h"
 
 #include "program/ProgramBuilder.h"
+#include "sinter/cuda/library.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
@@ -35,8 +36,20 @@ static FailureOr<CudaCode> compileFor(const cuda::Architecture &architecture, Mo
   if (!assembly)
     return kernels.emitError(llvm::toString(assembly.takeError())), failure();
   code.cubin = std::move(assembly->cubin);
+  code.toolkit = assembly->toolkit;
   code.usage = std::move(assembly->kernels);
   return code;
+}
+
+/// Which library calls `vendor` stands for.
+static std::function<bool(const rt::LibraryCall &, DType)> libraryOf(StringRef vendor) {
+  if (vendor == "nvidia")
+    return rt::cudaLibrariesTake;
+  if (vendor == "cublaslt")
+    return [](const rt::LibraryCall &call, DType dtype) {
+      return call.op == rt::LibraryOp::Matmul && rt::cudaLibrariesTake(call, dtype);
+    };
+  return {};
 }
 
 FailureOr<CudaImage> compileCuda(ModuleOp module, const CudaOptions &options) {
@@ -54,19 +67,20 @@ FailureOr<CudaImage> compileCuda(ModuleOp module, const CudaOptions &options) {
     }
     architectures.push_back(found);
   }
-  std::string ptxas = cuda::findPtxas(options.ptxas);
-  if (ptxas.empty() && !options.ptxas.empty())
+  std::string ptxas = options.assemble ? cuda::findPtxas(options.ptxas) : "";
+  if (options.assemble && ptxas.empty() && !options.ptxas.empty())
     return emitError(loc) << options.ptxas << " is no program; name the CUDA toolkit's ptxas",
            failure();
   if (failed(optimiseGraph(module, options.compile, image.stats)))
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(loc);
-  ProgramOptions program{cuda::emitter(cuda::targetOf(module)), /*vendor=*/false};
+  ProgramOptions program{cuda::emitter(cuda::targetOf(module)), libraryOf(options.compile.vendor)};
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
     return failure();
   image.program = *std::move(built);
   image.stats.kernels = int64_t(image.program.kernels.size());
+  image.stats.libraryCalls = int64_t(image.program.libraryCalls.size());
   for (const cuda::Architecture *architecture : architectures) {
     FailureOr<CudaCode> code = compileFor(*architecture, *kernels, ptxas);
     if (failed(code))

@@ -13,7 +13,7 @@ using namespace mlir;
 
 namespace sinter::codegen {
 
-LogicalResult loadEmulated(ModuleOp kernels, const Isa &isa, bool instrument, JitImage &image) {
+FailureOr<SmallVector<char, 0>> emulatedObject(ModuleOp kernels, const Isa &isa, bool instrument) {
   llvm::LLVMContext context;
   // Any architecture has the instructions; the newest is the one that is looked at most.
   std::unique_ptr<llvm::Module> module =
@@ -28,6 +28,13 @@ LogicalResult loadEmulated(ModuleOp kernels, const Isa &isa, bool instrument, Ji
   auto object = emitObject(*module, isa);
   if (failed(object))
     return kernels.emitError("no machine code for the emulated kernels");
+  return object;
+}
+
+LogicalResult loadEmulated(ModuleOp kernels, const Isa &isa, bool instrument, JitImage &image) {
+  auto object = emulatedObject(kernels, isa, instrument);
+  if (failed(object))
+    return failure();
   std::vector<std::string> symbols;
   for (const rt::Kernel &kernel : image.program->kernels)
     symbols.push_back(SINTER_EMU_PREFIX + kernel.symbol);

@@ -1,4 +1,4 @@
-// CUDA kernels as machine code of this process, for the emulated device.
+// CUDA kernels as machine code of the CPU, for the emulated card.
 #pragma once
 
 #include "cpu/Lowering.h"
@@ -6,8 +6,11 @@
 
 namespace sinter::codegen {
 
-/// Compiles `kernels` (consumed), those of `image.program`, and sets the image's device kernels. A
-/// failure has been reported.
+/// An object file with the description of each kernel, `sinter_emu_<kernel>`. A failure has been
+/// reported on `kernels`, which is lowered in place.
+llvm::FailureOr<llvm::SmallVector<char, 0>> emulatedObject(mlir::ModuleOp kernels, const Isa &isa,
+                                                           bool instrument);
+/// Puts them into this process and `image`.
 llvm::LogicalResult loadEmulated(mlir::ModuleOp kernels, const Isa &isa, bool instrument,
                                  JitImage &image);
 

@@ -1,5 +1,7 @@
 #include "Nvptx.h"
 
+#include "sinter/codegen/Cuda.h"
+
 #include "kernel/Lower.h"
 
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
@@ -33,6 +35,20 @@ const Architecture *findArchitecture(StringRef name) {
       return &architecture;
   return nullptr;
 }
+
+} // namespace sinter::codegen::cuda
+
+std::string sinter::codegen::architectureFor(int capability) {
+  std::string newest;
+  for (const cuda::Architecture &architecture : cuda::allArchitectures()) {
+    int needed = 0;
+    if (!architecture.name.drop_front(3).getAsInteger(10, needed) && needed <= capability)
+      newest = architecture.name.str();
+  }
+  return newest;
+}
+
+namespace sinter::codegen::cuda {
 
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Architecture &architecture,
                                                               std::string &error) {

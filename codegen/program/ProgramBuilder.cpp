@@ -3,7 +3,6 @@
 #include "Epilogue.h"
 #include "KernelCache.h"
 
-#include "sinter/cpu/vendor.h"
 #include "sinter/ir/DType.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -261,7 +260,7 @@ void Builder::addGroup(GroupOp group) {
     auto [kind, slot] = destination.lookup_or(output, std::pair(rt::BufferKind::Arena, rt::kNone));
     buffers[output] = addBuffer(kind, output.getType(), slot, name);
   }
-  if (options.vendor && addLibraryCall(group))
+  if (options.library && addLibraryCall(group))
     return;
   const GroupCode &code = cache.lookup(group);
   SmallVector<rt::Index> operands;
@@ -303,7 +302,7 @@ bool Builder::addLibraryCall(GroupOp group) {
   call.op = rt::LibraryOp(epilogue->contraction.libraryCall(ints));
   call.ints.assign(ints.begin(), ints.end());
   call.postOps = epilogue->postOps;
-  if (!rt::vendorSupports(call, dtypeOf(elementType(epilogue->contraction->getOperand(0)))))
+  if (!options.library(call, dtypeOf(elementType(epilogue->contraction->getOperand(0)))))
     return false;
   rt::Command library = command(rt::CommandKind::Library, group, groupName(group));
   auto outer = [&](Value inner) {

@@ -12,7 +12,8 @@ namespace sinter::codegen {
 
 struct ProgramOptions {
   EmitGroup emit;
-  bool vendor = true; ///< library calls where the vendor library supports them
+  /// Whether the target's library takes a call on operands of the type; null: there is no library.
+  std::function<bool(const rt::LibraryCall &, DType)> library = {};
 };
 
 /// Builds the program of all public functions of `module`; kernels go to `kernels`. A failure has

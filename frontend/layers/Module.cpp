@@ -149,7 +149,7 @@ void ModuleBase::save(const std::string &path) const {
     if (std::find(saved.begin(), saved.end(), state) != saved.end())
       return;
     saved.push_back(state);
-    views.push_back(detail::viewOf(name, state->stored->value));
+    views.push_back(detail::viewOf(name, detail::contentsOf(*state)));
   });
   detail::check(rt::writeSafetensors(path, std::move(views)));
 }
@@ -157,7 +157,7 @@ void ModuleBase::save(const std::string &path) const {
 std::shared_ptr<const std::map<std::string, Array>> detail::snapshot(const ModuleBase &module) {
   auto values = std::make_shared<std::map<std::string, Array>>();
   visitParameters(module, {}, [&](const std::string &name, const Parameter &parameter) {
-    values->emplace(name, parameter.shared()->stored->value.clone());
+    values->emplace(name, detail::contentsOf(*parameter.shared()).clone());
   });
   return values;
 }
@@ -186,7 +186,7 @@ Parameter::Parameter(Slot at, const Shape &shape, Init init, DType dtype, bool t
   std::string path = module.pathOf(at.memberName());
   SessionState &session = *module.session;
   state = session.addVariable(path, dtype, shape.sizes(), trainable, at.where());
-  const Array &value = state->stored->value;
+  Array value = detail::contentsToWrite(*state);
   if (const Array *initial = inherited(*owner, at.memberName())) {
     if (initial->type() != value.type())
       fail(at.where(), path, ": clone needs the same shape: ", initial->type(), " there, ",
@@ -209,9 +209,9 @@ void Parameter::tie(const Parameter &other, Where at) {
     fail(at, "tie: ", name(), " is tied while a function is traced; tie before the first call");
   if (other.state->session != state->session)
     fail(at, "tie: ", name(), " and ", other.name(), " belong to different Sessions");
-  if (other.state->stored->value.type() != state->stored->value.type())
-    fail(at, "tie: the types differ: ", name(), " is ", state->stored->value.type(), ", ",
-         other.name(), " is ", other.state->stored->value.type());
+  if (other.state->type() != state->type())
+    fail(at, "tie: the types differ: ", name(), " is ", state->type(), ", ", other.name(), " is ",
+         other.state->type());
   state = other.state;
   ++state->session->structure;
 }

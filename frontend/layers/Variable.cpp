@@ -55,17 +55,16 @@ static void checkOutside(const Variable &variable, const char *what, const char 
 
 void Variable::set(const Array &value, Where at) const {
   checkOutside(*this, "set()", "use assign(), which is part of the step", at);
-  const Array &own = state->stored->value;
-  if (!value || value.dims() != own.dims() || value.dtype() != own.dtype())
-    fail(at, name(), " is ", own.type(), "; it cannot be set to ",
+  if (!value || value.dims() != state->dims() || value.dtype() != state->dtype())
+    fail(at, name(), " is ", state->type(), "; it cannot be set to ",
          value ? value.type() : "an Array that holds nothing",
          "; reshape or cast() the Array first");
-  own.copyFrom(value.data(), size_t(value.bytes()));
+  detail::contentsToWrite(*state).copyFrom(value.data(), size_t(value.bytes()));
 }
 
 void Variable::set(double value, Where at) const {
   checkOutside(*this, "set()", "use assign(), which is part of the step", at);
-  const Array &own = state->stored->value;
+  Array own = detail::contentsToWrite(*state);
   Array one = Array::scalar(value).cast(own.dtype());
   size_t bytes = size_t(one.bytes());
   for (int64_t i = 0; i < own.elements(); ++i)
@@ -74,7 +73,7 @@ void Variable::set(double value, Where at) const {
 
 Array Variable::value() const {
   checkOutside(*this, "value()", "use it as a Tensor", Where::current());
-  return state->stored->value.clone();
+  return detail::contentsOf(*state).clone();
 }
 
 Tensor Variable::tensor(Where at) const {

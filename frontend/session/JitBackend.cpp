@@ -1,11 +1,9 @@
 // The backend of every session: codegen's compiler and the runtime's executor.
 #include "session/State.h"
+#include "session/Target.h"
 #include "session/Weights.h"
 #include "sinter/base/error.h"
-#include "sinter/codegen/Compile.h"
-#include "sinter/core/executable.h"
 #include "sinter/core/npy.h"
-#include "sinter/emu/device.h"
 #include "tracing/Types.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -18,9 +16,8 @@ namespace {
 
 class JitRunnable : public Runnable {
 public:
-  JitRunnable(std::unique_ptr<rt::Executable> executable, std::shared_ptr<void> code,
-              std::shared_ptr<rt::Device> device)
-      : device(std::move(device)), code(std::move(code)), executable(std::move(executable)) {}
+  JitRunnable(std::unique_ptr<rt::Executable> executable, std::shared_ptr<void> code)
+      : code(std::move(code)), executable(std::move(executable)) {}
 
   std::vector<rt::Array> run(std::span<const rt::Array> inputs) override {
     StatusOr<std::vector<rt::Array>> results = executable->call(inputs);
@@ -29,8 +26,7 @@ public:
   }
 
 private:
-  std::shared_ptr<rt::Device> device; ///< outlives the executable, as does the machine code
-  std::shared_ptr<void> code;
+  std::shared_ptr<void> code; ///< outlives the executable
   std::unique_ptr<rt::Executable> executable;
 };
 
@@ -42,12 +38,7 @@ public:
     mlir::DialectRegistry registry;
     codegen::registerDialects(registry);
     session.context.appendDialectRegistry(registry);
-    const Options &options = session.options;
-    if (options.device == "emu")
-      device = makeEmulator(options);
-    else if (!options.emu.empty())
-      throw Error("--sinter-emu=" + options.emu + " needs --sinter-device=emu, not " +
-                  options.device);
+    target = makeTarget(session.options);
   }
 
   std::shared_ptr<Runnable> compile(mlir::ModuleOp module, const std::string &entry) override;
@@ -56,30 +47,18 @@ public:
 
 private:
   rt::Hooks hooks();
-  static std::shared_ptr<rt::EmuDevice> makeEmulator(const Options &options);
+  Loaded load(mlir::ModuleOp module, const std::string &entry);
+  StatusOr<std::unique_ptr<rt::Executable>> bind(const Loaded &loaded, const std::string &entry);
 
   SessionState &session;
   rt::ThreadPool pool;
   std::shared_ptr<rt::Workspace> workspace; ///< one for all: they run one at a time
   rt::Profiler profiler;
-  std::shared_ptr<rt::EmuDevice> device; ///< null: steps run on the CPU
+  std::unique_ptr<Target> target;
 };
 
-std::shared_ptr<rt::EmuDevice> JitBackend::makeEmulator(const Options &options) {
-  rt::EmuOptions emulation;
-  emulation.threads = options.threads;
-  emulation.check = options.emu == "check";
-  emulation.count = options.emu == "count";
-  auto made = rt::EmuDevice::create(emulation);
-  check(made.status());
-  return *std::move(made);
-}
-
 std::string JitBackend::profile() const {
-  std::string report = session.options.profile.empty() ? "" : profiler.report();
-  if (device && session.options.emu == "count")
-    report += rt::formatCounts(device->counts(), *rt::findCard(session.options.card));
-  return report;
+  return (session.options.profile.empty() ? "" : profiler.report()) + target->report();
 }
 
 /// Saves what a failed numerics check shows, for a look at it in NumPy.
@@ -111,45 +90,57 @@ rt::Hooks JitBackend::hooks() {
   return result;
 }
 
-std::shared_ptr<Runnable> JitBackend::compile(mlir::ModuleOp module, const std::string &entry) {
+Loaded JitBackend::load(mlir::ModuleOp module, const std::string &entry) {
   codegen::CompileOptions options;
-  options.device = session.options.device;
-  options.instrument = !session.options.emu.empty();
-  options.vendor = session.options.vendor;
   options.fuse = session.options.fuse;
   options.dumpIr = session.options.dumpIr;
   options.printFusion = session.options.printFusion;
   std::string message;
-  llvm::FailureOr<codegen::JitImage> image = [&] {
+  llvm::FailureOr<Loaded> loaded = [&] {
     mlir::ScopedDiagnosticHandler handler(&session.context, [&](mlir::Diagnostic &diagnostic) {
       if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
         return mlir::failure();
       message += (message.empty() ? "" : "; ") + diagnostic.str();
       return mlir::success();
     });
-    return codegen::compile(module, options);
+    return target->load(module, options);
   }();
-  if (failed(image))
+  if (failed(loaded))
     throw Error("'" + entry + "' could not be compiled: " + message);
-  const std::vector<rt::Entry> &entries = image->program->entries;
+  return *std::move(loaded);
+}
+
+StatusOr<std::unique_ptr<rt::Executable>> JitBackend::bind(const Loaded &loaded,
+                                                           const std::string &entry) {
+  const std::vector<rt::Entry> &entries = loaded.program->entries;
   rt::Index index = 0;
   while (size_t(index) < entries.size() && entries[size_t(index)].name != entry)
     ++index;
-  check(session.store.addAll(*image->program));
-  rt::Executable::Options execution;
-  execution.workspace = workspace;
-  execution.device = device.get();
-  for (size_t i = 0; i < image->deviceKernels.size(); ++i)
-    execution.deviceKernels.push_back({image->deviceKernels[i], image->program->kernels[i].symbol});
-  const rt::LibraryProvider *library =
-      session.options.vendor == "none" ? nullptr : rt::vendorLibrary();
-  auto executable = rt::Executable::create(image->program, index, image->kernels, session.store,
-                                           pool, library, execution);
+  SINTER_RETURN_IF_ERROR(session.store.addAll(*loaded.program));
+  return rt::Executable::create(loaded.program, index, loaded.kernels, session.store, pool,
+                                target->library,
+                                {.workspace = workspace,
+                                 .device = target->device,
+                                 .deviceKernels = loaded.deviceKernels,
+                                 .deviceLibrary = target->deviceLibrary});
+}
+
+std::shared_ptr<Runnable> JitBackend::compile(mlir::ModuleOp module, const std::string &entry) {
+  mlir::OwningOpRef<mlir::ModuleOp> spare; // should the library refuse, when it is asked in earnest
+  if (target->deviceLibrary)
+    spare = module.clone();
+  Loaded loaded = load(module, entry);
+  StatusOr<std::unique_ptr<rt::Executable>> executable = bind(loaded, entry);
+  if (executable.status().code() == Code::Unsupported && spare &&
+      target->giveUpLibrary(executable.status().message())) {
+    loaded = load(*spare, entry);
+    executable = bind(loaded, entry);
+  }
   check(executable.status());
   (*executable)->setHooks(hooks());
-  auto runnable = std::make_shared<JitRunnable>(std::move(*executable), image->code, device);
-  runnable->ops = image->stats.ops;
-  runnable->groups = image->stats.groups;
+  auto runnable = std::make_shared<JitRunnable>(std::move(*executable), loaded.code);
+  runnable->ops = loaded.stats.ops;
+  runnable->groups = loaded.stats.groups;
   return runnable;
 }
 

@@ -41,12 +41,33 @@ void oneOf(std::string_view flag, std::string_view value, std::vector<std::strin
   throw Error(concat(flag, ": '", value, "' is not one of ", list));
 }
 
+constexpr std::string_view kPrefix = "--sinter-";
+
+/// Options of the process's CUDA devices, which the runtime reads when one is used.
+void keepForCuda(Options &options, std::string_view flag, std::string_view value) {
+  options.cuda.push_back(concat(flag.substr(kPrefix.size()), "=", value));
+}
+
 const Flag kFlags[] = {
-    {"device", "cpu|emu", "where steps run; emu: CUDA kernels on an emulated card (cpu)",
+    {"device", "cpu|cuda[:N]|emu", "where steps run; emu: CUDA kernels on an emulated card (cpu)",
      [](Options &o, std::string_view flag, std::string_view value) {
-       oneOf(flag, value, {"cpu", "emu"});
+       if (value.starts_with("cuda:"))
+         number<int>(flag, value.substr(5), 0);
+       else
+         oneOf(flag, value, {"cpu", "cuda", "cuda:N", "emu"});
        o.device = value;
      }},
+    {"device-memory", "BYTES|SHARE", "cuda: how much of the card to take at most, 8G or 0.5 (0.95)",
+     keepForCuda},
+    {"device-memory-growth", "on|off", "cuda: take memory when it is needed, or all at once (on)",
+     keepForCuda},
+    {"device-sync", "on|off", "cuda: wait after each kernel, so that errors name it (off)",
+     keepForCuda},
+    {"staging-memory", "BYTES", "cuda: pinned memory for copies to and from the card (32M)",
+     keepForCuda},
+    {"logical-devices", "N:BYTES,…", "cuda: make several devices of card N, 0:4G,4G", keepForCuda},
+    {"cuda-driver", "FILE", "cuda: path of libcuda (the system's)", keepForCuda},
+    {"cuda-libraries", "FOLDERS", "cuda: where cuBLASLt and cuDNN are", keepForCuda},
     {"emu", "check|count", "have the emulated card check kernels, or count what they do",
      [](Options &o, std::string_view flag, std::string_view value) {
        oneOf(flag, value, {"check", "count"});
@@ -65,9 +86,9 @@ const Flag kFlags[] = {
      [](Options &o, std::string_view flag, std::string_view value) {
        o.threads = number<int>(flag, value, 0);
      }},
-    {"vendor", "onednn|none", "library for matrix products and convolutions (onednn)",
+    {"vendor", "auto|onednn|nvidia|none", "library for matrix products and convolutions (auto)",
      [](Options &o, std::string_view flag, std::string_view value) {
-       oneOf(flag, value, {"onednn", "none"});
+       oneOf(flag, value, {"auto", "onednn", "nvidia", "none"});
        o.vendor = value;
      }},
     {"dump-ir", "all|after:<pass>", "print the graph after passes, to stderr; may be repeated",
@@ -97,8 +118,6 @@ const Flag kFlags[] = {
        o.verbose = truth(flag, value);
      }},
 };
-
-constexpr std::string_view kPrefix = "--sinter-";
 
 } // namespace
 

@@ -107,7 +107,7 @@ void Package::write(const std::string &path, Where at) const {
   std::vector<rt::TensorView> views;
   for (auto variable : module.getOps<ir::VariableOp>()) {
     std::string name = variable.getSymName().str();
-    views.push_back(detail::viewOf(name, impl->session->store.find(name)->value));
+    views.push_back(detail::viewOf(name, detail::contentsOf(*impl->session->store.find(name))));
   }
   std::string weights = weightsPath(path);
   module->setAttr(kWeightsAttr, mlir::StringAttr::get(module.getContext(),

@@ -27,6 +27,18 @@ SessionState::SessionState(Options chosen)
 
 SessionState::~SessionState() = default;
 
+Array contentsOf(rt::StoredVariable &variable) {
+  StatusOr<Array> contents = variable.read();
+  check(contents.status());
+  return *std::move(contents);
+}
+
+Array contentsToWrite(const VariableState &variable) {
+  StatusOr<Array> contents = variable.stored->write();
+  check(contents.status());
+  return *std::move(contents);
+}
+
 void SessionState::enter() { entered.push_back(weak_from_this()); }
 
 void SessionState::leave() { left = true; }
@@ -62,7 +74,7 @@ std::shared_ptr<VariableState> SessionState::addVariable(const std::string &name
 const std::shared_ptr<VariableState> &SessionState::randomState() {
   if (!random) {
     random = addVariable("rng.state", DType::I64, {2}, false, Where::current());
-    random->stored->value.data<int64_t>()[0] = int64_t(options.seed);
+    contentsToWrite(*random).data<int64_t>()[0] = int64_t(options.seed);
     random->session.reset(); // it is this session that owns it
     seeded = true;
   }
@@ -136,6 +148,8 @@ void Session::setOption(std::string_view flag, Where at) {
       tooLate("emu", compiled);
     if (changed.threads != now.threads)
       tooLate("threads", compiled);
+    if (changed.cuda != now.cuda)
+      tooLate(changed.cuda.back().substr(0, changed.cuda.back().find('=')).c_str(), compiled);
     if (changed.vendor != now.vendor)
       tooLate("vendor", compiled);
     if (changed.profile != now.profile)

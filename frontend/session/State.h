@@ -28,9 +28,16 @@ struct VariableState {
   std::shared_ptr<Flag> frozen = std::make_shared<Flag>();
 
   const std::string &name() const { return stored->name; }
-  DType dtype() const { return stored->value.dtype(); }
-  const rt::Dims &dims() const { return stored->value.dims(); }
+  DType dtype() const { return stored->dtype(); }
+  std::string type() const { return stored->type(); }
+  const rt::Dims &dims() const { return stored->dims(); }
 };
+
+/// A variable's contents, wherever they are; throws Error if a device that has them fails.
+Array contentsOf(rt::StoredVariable &variable);
+inline Array contentsOf(const VariableState &variable) { return contentsOf(*variable.stored); }
+/// The same to change them, before anything runs.
+Array contentsToWrite(const VariableState &variable);
 
 struct SessionState : std::enable_shared_from_this<SessionState> {
   explicit SessionState(Options options);

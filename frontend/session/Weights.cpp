@@ -89,7 +89,7 @@ public:
   void apply() {
     for (const auto &[variable, tensor] : fitting) {
       Array value = arrayOf(*tensor).cast(variable->dtype());
-      variable->stored->value.copyFrom(value.data(), size_t(value.bytes()));
+      contentsToWrite(*variable).copyFrom(value.data(), size_t(value.bytes()));
     }
   }
 
@@ -106,7 +106,7 @@ private:
         absent.push_back(name);
       return;
     }
-    const Array &own = target.variable->stored->value;
+    const VariableState &own = *target.variable;
     if (tensor->dims != own.dims())
       report.misshapen.push_back(text(name, ": ", formatShape(tensor->dims), " in the file, ",
                                       formatShape(own.dims()), " in the model"));
@@ -140,7 +140,7 @@ std::vector<Target> targetsOf(SessionState &session) {
 std::vector<rt::TensorView> viewsOf(SessionState &session) {
   std::vector<rt::TensorView> views;
   for (const Target &target : targetsOf(session))
-    views.push_back(viewOf(target.name, target.variable->stored->value));
+    views.push_back(viewOf(target.name, contentsOf(*target.variable)));
   return views;
 }
 

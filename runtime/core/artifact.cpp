@@ -9,6 +9,12 @@ namespace sinter::rt {
 
 Artifact::Artifact(const sinter_artifact_image *image) : sinter_artifact_api(artifactFunctions()) {
   this->image = image;
+  for (const sinter_kernel_variant &variant : variants())
+    names.push_back(variant.isa);
+  for (const sinter_device_code &code : std::span(image->codes, image->code_count))
+    names.push_back(concat(code.architecture, code.kind == SINTER_CODE_CUBIN ? " cubin"
+                                              : code.kind == SINTER_CODE_PTX ? " PTX"
+                                                                             : ""));
 }
 
 Status Artifact::open() {
@@ -62,7 +68,12 @@ std::vector<Artifact::Port> Artifact::describe(const std::vector<rt::Port> &from
 }
 
 StatusOr<const sinter_kernel_variant *> Artifact::chooseVariant(const char *isa) const {
+  if (isForDevice() && isa)
+    return makeError(Code::InvalidArgument, "artifact '", image->name,
+                     "' runs on a device and has no variant '", isa, "'; leave it out");
   const sinter_kernel_variant *best = nullptr;
+  if (isForDevice())
+    return best;
   std::string present, lacking;
   for (const sinter_kernel_variant &variant : variants()) {
     present += (present.empty() ? "" : ", ") + std::string(variant.isa);

@@ -2,7 +2,7 @@
 // instance of it. See sinter/abi/artifact.h for threads and ownership.
 #pragma once
 
-#include "sinter/abi/artifact.h"
+#include "sinter/core/artifact_device.h"
 #include "sinter/core/executable.h"
 #include "sinter/core/safetensors.h"
 
@@ -30,11 +30,15 @@ public:
   /// Parses the program unless that was done; the same result every time. The
   /// members below are empty before it and constant after it.
   Status open();
-  /// The variant named `isa`, or the best for this CPU if null.
+  /// Whether a device runs it, not the CPU.
+  bool isForDevice() const { return image->open_device != nullptr; }
+  /// The variant named `isa`, or the best for this CPU if null. Null for a device's artifact.
   StatusOr<const sinter_kernel_variant *> chooseVariant(const char *isa) const;
   std::span<const sinter_kernel_variant> variants() const {
     return {image->variants, image->variant_count};
   }
+  /// What there is to choose from: instruction sets, or forms of a device's code, "sm_90 cubin".
+  const std::vector<std::string> &variantNames() const { return names; }
   /// The folder of the shared object or program that holds the image, with "/".
   std::string folder() const;
 
@@ -52,6 +56,7 @@ private:
   Status parse();
   std::vector<Port> describe(const std::vector<rt::Port> &ports);
 
+  std::vector<std::string> names;
   std::once_flag once;
   Status parsed;
   std::deque<std::string> formulas; ///< of composite dimensions; stable addresses
@@ -78,15 +83,18 @@ struct sinter_instance {
   const char *memoryReport();
 
   sinter::rt::Artifact &artifact;
-  const sinter_kernel_variant &variant;
+  const sinter_kernel_variant *variant; ///< null: it runs on `device`
+  sinter_artifact_device device;
+  std::string deviceName;
   std::shared_ptr<const void> weightsFile; ///< the mapping that variables borrow from
   sinter::rt::VariableStore variables;
   std::unique_ptr<sinter::rt::Profiler> profiler;
   std::string text; ///< of the report given out last
 
 private:
-  sinter_instance(sinter::rt::Artifact &artifact, const sinter_kernel_variant &variant,
+  sinter_instance(sinter::rt::Artifact &artifact, const sinter_kernel_variant *variant,
                   int threads);
+  Status openDevice(const char *name);
   Status initialiseVariables(const sinter_options &options);
   Status adopt(const sinter::rt::Safetensors &weights, std::string_view origin, bool mayBorrow);
   Status assign(sinter::rt::StoredVariable &variable, const void *data);
@@ -95,6 +103,7 @@ private:
 
   sinter::rt::ThreadPool pool;
   std::shared_ptr<sinter::rt::Workspace> workspace;
+  std::shared_ptr<sinter::rt::DeviceVariables> deviceVariables;     ///< null: the CPU
   std::vector<std::unique_ptr<sinter::rt::Executable>> executables; ///< made on first use
   std::vector<sinter::rt::StoredVariable *> byIndex;
   std::vector<bool> mapped; ///< by index: lies in the read-only mapping

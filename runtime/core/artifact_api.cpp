@@ -126,11 +126,13 @@ int32_t findVariable(const sinter_artifact_api *api, const char *name) {
   return artifact ? findName(namesOf(artifact->variables), name, "variable") : -1;
 }
 
-int32_t variantCount(const sinter_artifact_api *api) { return int32_t(api->image->variant_count); }
+int32_t variantCount(const sinter_artifact_api *api) {
+  return int32_t(Artifact::of(api).variantNames().size());
+}
 
 const char *variantAt(const sinter_artifact_api *api, int32_t index) {
-  auto variants = Artifact::of(api).variants();
-  return inRange(variants, index, "variant") ? variants[index].isa : nullptr;
+  const std::vector<std::string> &names = Artifact::of(api).variantNames();
+  return inRange(names, index, "variant") ? names[index].c_str() : nullptr;
 }
 
 int create(const sinter_artifact_api *api, const sinter_options *given,
@@ -154,7 +156,9 @@ int create(const sinter_artifact_api *api, const sinter_options *given,
 }
 
 void destroy(sinter_instance *instance) { delete instance; }
-const char *getIsa(const sinter_instance *instance) { return instance->variant.isa; }
+const char *getIsa(const sinter_instance *instance) {
+  return instance->variant ? instance->variant->isa : instance->deviceName.c_str();
+}
 
 /// `count` tensors from a C array; negative counts and null arrays are refused.
 Status checkArray(const sinter_tensor *tensors, int32_t count, const char *what) {

@@ -11,10 +11,10 @@
 using namespace sinter;
 using namespace sinter::rt;
 
-sinter_instance::sinter_instance(Artifact &artifact, const sinter_kernel_variant &variant,
+sinter_instance::sinter_instance(Artifact &artifact, const sinter_kernel_variant *variant,
                                  int threads)
-    : artifact(artifact), variant(variant), pool(threads), workspace(std::make_shared<Workspace>()),
-      executables(artifact.program->entries.size()) {}
+    : artifact(artifact), variant(variant), device{*artifact.program}, pool(threads),
+      workspace(std::make_shared<Workspace>()), executables(artifact.program->entries.size()) {}
 
 StatusOr<std::unique_ptr<sinter_instance>> sinter_instance::create(Artifact &artifact,
                                                                    const sinter_options &options) {
@@ -22,14 +22,30 @@ StatusOr<std::unique_ptr<sinter_instance>> sinter_instance::create(Artifact &art
   auto variant = artifact.chooseVariant(options.isa);
   if (!variant.ok())
     return variant.status();
-  if (artifact.image->vendor != SINTER_VENDOR_NONE && !vendorLibrary())
+  if (artifact.image->vendor == SINTER_VENDOR_ONEDNN && !vendorLibrary())
     return makeError(Code::FailedPrecondition, "artifact '", artifact.image->name,
                      "' calls a vendor library, but the runtime it was linked with has none; link "
                      "the CPU library or compile with --vendor=none");
   int threads = options.threads < 0 ? 0 : std::max(1, options.threads);
-  std::unique_ptr<sinter_instance> instance(new sinter_instance(artifact, **variant, threads));
+  std::unique_ptr<sinter_instance> instance(new sinter_instance(artifact, *variant, threads));
+  SINTER_RETURN_IF_ERROR(instance->openDevice(options.device));
   SINTER_RETURN_IF_ERROR(instance->initialiseVariables(options));
   return instance;
+}
+
+Status sinter_instance::openDevice(const char *name) {
+  const sinter_artifact_image &image = *artifact.image;
+  if (!artifact.isForDevice())
+    return name && std::string_view(name) != "cpu"
+               ? makeError(Code::InvalidArgument, "artifact '", image.name,
+                           "' was compiled for the CPU and does not run on '", name,
+                           "'; compile it with --target=cuda:sm_90")
+               : Status();
+  image.open_device(&image, name, &device);
+  SINTER_RETURN_IF_ERROR(device.status);
+  deviceName = device.device->name();
+  deviceVariables = DeviceVariables::create(device.device);
+  return {};
 }
 
 Status sinter_instance::initialiseVariables(const sinter_options &options) {
@@ -77,7 +93,7 @@ Status sinter_instance::adopt(const Safetensors &weights, std::string_view origi
       return added.status();
     byIndex.push_back(*added);
     if (!mapped[i])
-      (*added)->value.copyFrom(tensor.data, tensor.bytes);
+      (*added)->storage().copyFrom(tensor.data, tensor.bytes);
   }
   return {};
 }
@@ -88,10 +104,16 @@ StatusOr<Executable *> sinter_instance::executable(int32_t entry) {
                      entry, ", only 0..", int64_t(executables.size()) - 1,
                      "; ask find_entry for its number");
   if (!executables[entry]) {
-    std::vector<sinter_kernel> kernels(variant.kernels, variant.kernels + variant.count);
+    std::vector<sinter_kernel> kernels;
+    if (variant)
+      kernels.assign(variant->kernels, variant->kernels + variant->count);
+    bool usesOneDnn = artifact.image->vendor == SINTER_VENDOR_ONEDNN;
     auto made = Executable::create(artifact.program, entry, std::move(kernels), variables, pool,
-                                   artifact.image->vendor ? vendorLibrary() : nullptr,
-                                   {.workspace = workspace});
+                                   usesOneDnn ? vendorLibrary() : nullptr,
+                                   {.workspace = workspace,
+                                    .device = deviceVariables,
+                                    .deviceKernels = device.kernels,
+                                    .deviceLibrary = device.library});
     if (!made.ok())
       return makeError(made.status().code(), "artifact '", artifact.image->name,
                        "': ", made.status().message());
@@ -153,8 +175,11 @@ static Status noVariable(const Artifact &artifact, int32_t index) {
 Status sinter_instance::getVariable(int32_t index, sinter_tensor &view) {
   if (index < 0 || size_t(index) >= byIndex.size())
     return noVariable(artifact, index);
-  const Array &value = byIndex[index]->value;
-  view = {value.data(), value.dims().data(), int32_t(value.rank()), int32_t(value.dtype())};
+  StatusOr<Array> value = byIndex[index]->read();
+  if (!value.ok())
+    return value.status();
+  const Dims &dims = byIndex[index]->dims();
+  view = {value->data(), dims.data(), int32_t(dims.size()), int32_t(value->dtype())};
   return {};
 }
 
@@ -165,12 +190,12 @@ Status sinter_instance::setVariable(int32_t index, const sinter_tensor &value) {
   SINTER_RETURN_IF_ERROR(setArguments({&value, 1}, "value", argument));
   StoredVariable &variable = *byIndex[index];
   const Argument &got = argument[0];
-  const Dims &dims = variable.value.dims();
-  if (got.dtype != variable.value.dtype() ||
+  const Dims &dims = variable.dims();
+  if (got.dtype != variable.dtype() ||
       !std::equal(got.dims.begin(), got.dims.end(), dims.begin(), dims.end()) ||
-      (!got.data && variable.value.elements() > 0))
-    return makeError(Code::InvalidArgument, "variable '", variable.name, "' is ",
-                     variable.value.type(), ", got ", formatType(got.dtype, got.dims),
+      (!got.data && variable.bytes() > 0))
+    return makeError(Code::InvalidArgument, "variable '", variable.name, "' is ", variable.type(),
+                     ", got ", formatType(got.dtype, got.dims),
                      got.data ? "" : " without data (null pointer)", "; pass a value of its type");
   return assign(variable, got.data);
 }
@@ -180,15 +205,17 @@ Status sinter_instance::assign(StoredVariable &variable, const void *data) {
   if (mapped[index]) {
     // The mapping is private to this instance: written pages become copies.
     uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
-    uintptr_t first = reinterpret_cast<uintptr_t>(variable.value.data()) & -page;
-    uintptr_t end = reinterpret_cast<uintptr_t>(variable.value.data()) + variable.value.bytes();
+    uintptr_t start = reinterpret_cast<uintptr_t>(variable.storage().data());
+    uintptr_t first = start & -page, end = start + variable.bytes();
     if (mprotect(reinterpret_cast<void *>(first), end - first, PROT_READ | PROT_WRITE) != 0)
       return makeError(Code::OutOfMemory, "cannot make variable '", variable.name,
                        "' writable: ", std::strerror(errno));
     mapped[index] = false;
   }
-  variable.value.copyFrom(data, variable.value.bytes());
-  return {};
+  StatusOr<Array> home = variable.write();
+  if (home.ok())
+    home->copyFrom(data, variable.bytes());
+  return home.status();
 }
 
 Status sinter_instance::load(const std::string &path) {

@@ -6,15 +6,16 @@
 
 namespace sinter::rt {
 
-StatusOr<std::unique_ptr<DeviceSide>> DeviceSide::create(Device &device, const Program &program,
-                                                         const Entry &entry,
+StatusOr<std::unique_ptr<DeviceSide>> DeviceSide::create(std::shared_ptr<DeviceVariables> copies,
+                                                         const Program &program, const Entry &entry,
                                                          std::vector<DeviceKernel> kernels,
                                                          VariableStore &store) {
   if (kernels.size() != program.kernels.size())
     return makeError(Code::Internal, "the image has ", kernels.size(),
                      " device kernels, its program ", program.kernels.size(),
                      "; compile the model again");
-  std::unique_ptr<DeviceSide> side(new DeviceSide(device, program, entry, std::move(kernels)));
+  std::unique_ptr<DeviceSide> side(
+      new DeviceSide(std::move(copies), program, entry, std::move(kernels)));
   SINTER_RETURN_IF_ERROR(side->findVariables(store));
   SINTER_RETURN_IF_ERROR(side->placeConstants());
   side->ports.resize(entry.inputs.size() + entry.outputs.size());
@@ -22,12 +23,11 @@ StatusOr<std::unique_ptr<DeviceSide>> DeviceSide::create(Device &device, const P
 }
 
 DeviceSide::~DeviceSide() {
-  for (Mirror &variable : variables)
-    device.free(variable.block.data);
   for (std::vector<Block> *blocks : {&constants, &ports})
     for (Block &block : *blocks)
       device.free(block.data);
   device.free(arena.data);
+  device.free(scratch.data);
 }
 
 Status DeviceSide::grow(Block &block, int64_t bytes, const WorkOrigin &origin) {
@@ -44,31 +44,30 @@ Status DeviceSide::grow(Block &block, int64_t bytes, const WorkOrigin &origin) {
 }
 
 Status DeviceSide::findVariables(VariableStore &store) {
-  variables.resize(program.variables.size());
+  // What a command writes in part keeps the rest, so that written ones have to be there as well.
+  std::vector<bool> isUsed(program.variables.size()), isWritten(program.variables.size());
   std::vector<Index> root;
   for (size_t i = 0; i < entry.buffers.size(); ++i)
     root.push_back(entry.buffers[i].kind == BufferKind::View ? root[entry.buffers[i].slot]
                                                              : Index(i));
   for (const Command &command : entry.commands)
-    for (size_t i = 0; i < command.buffers.size(); ++i) {
-      const Buffer &buffer = entry.buffers[root[command.buffers[i]]];
-      if (buffer.kind != BufferKind::Variable)
-        continue;
-      Mirror &variable = variables[buffer.slot];
-      // What a command writes in part keeps the rest, so that it has to be there too.
-      variable.isRead = true;
-      variable.isWritten |= writesOperand(command, i);
-    }
-  for (size_t i = 0; i < variables.size(); ++i) {
-    if (!variables[i].isRead)
+    for (size_t i = 0; i < command.buffers.size(); ++i)
+      if (const Buffer &buffer = entry.buffers[root[command.buffers[i]]];
+          buffer.kind == BufferKind::Variable) {
+        isUsed[buffer.slot] = true;
+        isWritten[buffer.slot] = isWritten[buffer.slot] || writesOperand(command, i);
+      }
+  store.noteCopies();
+  for (size_t i = 0; i < isUsed.size(); ++i) {
+    if (!isUsed[i])
       continue;
     StatusOr<StoredVariable *> found = store.get(program.variables[i].name);
     if (!found.ok())
       return found.status();
-    const Array &value = (*found)->value;
-    variables[i].host = static_cast<std::byte *>(value.data());
-    SINTER_RETURN_IF_ERROR(
-        grow(variables[i].block, value.bytes(), owner(program.variables[i].name)));
+    StatusOr<void *> data = copies->place(**found);
+    if (!data.ok())
+      return data.status();
+    variables.push_back({Index(i), *found, isWritten[i], *data});
   }
   return {};
 }
@@ -84,10 +83,10 @@ Status DeviceSide::placeConstants() {
 }
 
 void DeviceSide::place(ShapePlanner &planner) const {
-  std::vector<std::byte *> variableData;
+  std::vector<std::byte *> variableData(program.variables.size());
   std::vector<const std::byte *> constantData;
-  for (const Mirror &variable : variables)
-    variableData.push_back(static_cast<std::byte *>(variable.block.data));
+  for (const Used &variable : variables)
+    variableData[variable.slot] = static_cast<std::byte *>(variable.data);
   for (const Block &constant : constants)
     constantData.push_back(static_cast<const std::byte *>(constant.data));
   planner.place(std::move(variableData), std::move(constantData));
@@ -95,6 +94,7 @@ void DeviceSide::place(ShapePlanner &planner) const {
 
 Status DeviceSide::attach(const ShapePlanner &planner, ShapePlan &plan) {
   SINTER_RETURN_IF_ERROR(grow(arena, plan.arena.peak, owner(entry.name)));
+  SINTER_RETURN_IF_ERROR(grow(scratch, plan.scratchBytes, owner("library scratch")));
   auto bytesOf = [&](const Port &port) {
     int64_t elements = 1;
     for (Index dim : port.dims)
@@ -115,11 +115,11 @@ Status DeviceSide::attach(const ShapePlanner &planner, ShapePlan &plan) {
 }
 
 Status DeviceSide::begin(std::span<const Argument> inputs) {
-  for (size_t i = 0; i < variables.size(); ++i)
-    if (const Mirror &variable = variables[i]; variable.isRead && variable.block.bytes)
-      SINTER_RETURN_IF_ERROR(device.copyToDevice(variable.block.data, variable.host,
-                                                 size_t(variable.block.bytes),
-                                                 owner(program.variables[i].name)));
+  for (const Used &used : variables) {
+    SINTER_RETURN_IF_ERROR(copies->update(*used.variable));
+    if (used.isWritten) // even if the step fails halfway: the host's contents are old then, too
+      copies->changed(*used.variable);
+  }
   for (size_t i = 0; i < inputs.size(); ++i)
     if (int64_t bytes = elementCount(inputs[i].dims) * int64_t(byteSize(inputs[i].dtype)))
       SINTER_RETURN_IF_ERROR(device.copyToDevice(ports[i].data, inputs[i].data, size_t(bytes),
@@ -149,8 +149,19 @@ Status DeviceSide::execute(const ShapePlanner &planner, const ShapePlan &plan, c
   if (step.kind == CommandKind::Launch)
     return launch(planner, plan, step);
   CommandInfo about = planner.info(step.command);
-  return device.copy(step.buffers[1], step.buffers[0], size_t(step.bytes),
-                     {about.name, about.location});
+  WorkOrigin origin{about.name, about.location};
+  if (step.kind == CommandKind::Library)
+    return static_cast<DevicePrimitive *>(step.primitive)->run(step.buffers, scratch.data, origin);
+  return device.copy(step.buffers[1], step.buffers[0], size_t(step.bytes), origin);
+}
+
+Status DeviceSide::replay(ShapePlan &plan, FunctionRef<Status()> enqueue) {
+  // The first run loads kernels and warms libraries up, which cannot be recorded.
+  if (!plan.replay) {
+    plan.replay = device.makeReplay();
+    return enqueue();
+  }
+  return plan.replay->run(plan.pointers, enqueue, owner(entry.name));
 }
 
 StatusOr<Array> DeviceSide::download(const void *from, DType dtype, const Dims &dims,
@@ -169,11 +180,6 @@ Status DeviceSide::end(std::span<const Argument> outputs) {
     if (int64_t bytes = elementCount(outputs[i].dims) * int64_t(byteSize(outputs[i].dtype)))
       SINTER_RETURN_IF_ERROR(device.copyToHost(outputs[i].data, ports[entry.inputs.size() + i].data,
                                                size_t(bytes), owner(entry.outputs[i].name)));
-  for (size_t i = 0; i < variables.size(); ++i)
-    if (const Mirror &variable = variables[i]; variable.isWritten && variable.block.bytes)
-      SINTER_RETURN_IF_ERROR(device.copyToHost(variable.host, variable.block.data,
-                                               size_t(variable.block.bytes),
-                                               owner(program.variables[i].name)));
   return device.synchronize();
 }
 

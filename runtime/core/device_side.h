@@ -1,14 +1,11 @@
-// What an executable has on a device: its variables, constants, arena and ports there, and the
-// work it gives the device.
-//
-// The host's variables stay the ones that everybody reads: a run copies those it uses to the device
-// before and those it wrote back after, so that sessions, checkpoints and other executables need
-// not know of the device. Belongs to one Executable; refers to its program and the device.
+// What an executable has on a device: constants, arena and ports there, and the work it gives the
+// device. The variables' copies are the session's (device_variables.h). Belongs to one Executable,
+// refers to its program.
 #pragma once
 
 #include "shape_plan.h"
 
-#include "sinter/core/device.h"
+#include "sinter/core/device_variables.h"
 
 #include <vector>
 
@@ -16,21 +13,23 @@ namespace sinter::rt {
 
 class DeviceSide {
 public:
-  static StatusOr<std::unique_ptr<DeviceSide>> create(Device &device, const Program &program,
-                                                      const Entry &entry,
+  static StatusOr<std::unique_ptr<DeviceSide>> create(std::shared_ptr<DeviceVariables> copies,
+                                                      const Program &program, const Entry &entry,
                                                       std::vector<DeviceKernel> kernels,
                                                       VariableStore &variables);
   ~DeviceSide();
 
   /// Tells the planner where variables and constants are.
   void place(ShapePlanner &planner) const;
-  /// Makes room for the plan's arena and ports, and points its operands there.
+  /// Makes room for the plan's arena, scratch and ports, and points its operands there.
   Status attach(const ShapePlanner &planner, ShapePlan &plan);
 
-  /// Enqueues the copies of variables and inputs to the device.
+  /// Enqueues the copies of inputs, and of variables that are old there, to the device.
   Status begin(std::span<const Argument> inputs);
   Status execute(const ShapePlanner &planner, const ShapePlan &plan, const Step &step);
-  /// Copies outputs and written variables back, and waits.
+  /// Has the device do what `enqueue` executes, recorded from the plan's second run on.
+  Status replay(ShapePlan &plan, FunctionRef<Status()> enqueue);
+  /// Copies outputs back, and waits.
   Status end(std::span<const Argument> outputs);
   /// Waits, and hands the value of a probe's buffer to the host.
   StatusOr<Array> download(const void *from, DType dtype, const Dims &dims,
@@ -43,28 +42,32 @@ private:
     void *data = nullptr;
     int64_t bytes = 0;
   };
-  struct Mirror {
-    std::byte *host = nullptr;
-    Block block;
-    bool isRead = false, isWritten = false;
+  /// A variable that the entry uses.
+  struct Used {
+    Index slot; ///< in the program's table
+    StoredVariable *variable;
+    bool isWritten = false;
+    void *data = nullptr;
   };
 
-  DeviceSide(Device &device, const Program &program, const Entry &entry,
+  DeviceSide(std::shared_ptr<DeviceVariables> copies, const Program &program, const Entry &entry,
              std::vector<DeviceKernel> kernels)
-      : device(device), program(program), entry(entry), kernels(std::move(kernels)) {}
+      : copies(std::move(copies)), device(this->copies->device()), program(program), entry(entry),
+        kernels(std::move(kernels)) {}
   Status findVariables(VariableStore &store);
   Status placeConstants();
   Status grow(Block &block, int64_t bytes, const WorkOrigin &origin);
   WorkOrigin owner(std::string_view name) const { return {name, ""}; }
   Status launch(const ShapePlanner &planner, const ShapePlan &plan, const Step &step);
 
+  std::shared_ptr<DeviceVariables> copies;
   Device &device;
   const Program &program;
   const Entry &entry;
   std::vector<DeviceKernel> kernels;
-  std::vector<Mirror> variables;       ///< one a Variable
+  std::vector<Used> variables;
   std::vector<Block> constants, ports; ///< ports: inputs, then outputs
-  Block arena;
+  Block arena, scratch;
   uint64_t growths = 1; ///< changes when an address did
   std::vector<void *> params;
 };

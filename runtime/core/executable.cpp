@@ -6,6 +6,7 @@
 #include "signature.h"
 
 #include "sinter/base/text.h"
+#include "sinter/core/weights.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,6 +31,7 @@ struct Executable::Impl {
   void copy(const Step &step);
   Status showProbe(const Step &step);
   Status runOnDevice(std::span<const Argument> inputs, std::span<const Argument> outputs);
+  Status runBesideDevices(std::span<const Argument> inputs);
   Status executeAll();
   Status executeObserved(std::span<const Argument> inputs);
   Status executeChecked(const Step &step);
@@ -43,9 +45,11 @@ struct Executable::Impl {
   VariableStore &variables;
   std::shared_ptr<Workspace> workspace;
   size_t cachedShapes;
-  std::vector<int64_t> symbols; ///< of the call at hand
+  std::vector<int64_t> symbols;                 ///< of the call at hand
+  std::shared_ptr<DeviceLibrary> deviceLibrary; ///< before the primitives it made
   std::unique_ptr<ShapePlanner> planner;
   std::unique_ptr<DeviceSide> device; ///< null: the CPU
+  bool hasProbes = false;
   std::vector<std::unique_ptr<ShapePlan>> plans;
   ShapePlan *current = nullptr;
   uint64_t uses = 0;
@@ -171,7 +175,8 @@ Status Executable::Impl::execute(const Step &step) {
     copy(step);
     return {};
   case CommandKind::Library:
-    if (Status status = step.primitive->run(step.buffers, workspace->scratch(), pool);
+    if (Status status = static_cast<LibraryPrimitive *>(step.primitive)
+                            ->run(step.buffers, workspace->scratch(), pool);
         !status.ok()) {
       CommandInfo about = planner->info(step.command);
       return makeError(status.code(), about.location, about.location.empty() ? "" : ": ", "entry '",
@@ -195,9 +200,6 @@ Status Executable::Impl::executeAll() {
 }
 
 Status Executable::Impl::executeObserved(std::span<const Argument> inputs) {
-  if (hooks.checkNumerics && device)
-    return makeError(Code::Unsupported, "check-numerics looks at values on the CPU only; run with "
-                                        "the device 'cpu'");
   if (hooks.checkNumerics)
     SINTER_RETURN_IF_ERROR(checkInputs(inputs));
   Profiler::Time start = Profiler::Clock::now();
@@ -218,13 +220,20 @@ Status Executable::Impl::executeObserved(std::span<const Argument> inputs) {
 }
 
 Status Executable::Impl::executeChecked(const Step &step) {
-  NumericsCheck check(entry, *current, step);
+  CommandInfo about = planner->info(step.command);
+  ReadOperand read = [&](void *data, DType dtype, const Dims &dims) {
+    return device ? device->download(data, dtype, dims, {about.name, about.location})
+                  : Array::borrow(data, dtype, dims);
+  };
+  StatusOr<NumericsCheck> check = NumericsCheck::begin(entry, *current, step, read);
+  SINTER_RETURN_IF_ERROR(check.status());
   SINTER_RETURN_IF_ERROR(execute(step));
-  std::optional<NumericsFailure> failure = check.find();
-  if (!failure)
+  StatusOr<std::optional<NumericsFailure>> failure = check->find(read);
+  SINTER_RETURN_IF_ERROR(failure.status());
+  if (!*failure)
     return {};
-  failure->command = planner->info(step.command);
-  return numericsError(*failure);
+  (*failure)->command = about;
+  return numericsError(**failure);
 }
 
 Status Executable::Impl::checkInputs(std::span<const Argument> inputs) {
@@ -255,12 +264,39 @@ Status Executable::Impl::runOnDevice(std::span<const Argument> inputs,
                                      std::span<const Argument> outputs) {
   SINTER_RETURN_IF_ERROR(signature.checkOverlap(inputs, outputs));
   SINTER_RETURN_IF_ERROR(device->begin(inputs));
-  SINTER_RETURN_IF_ERROR(observed ? executeObserved(inputs) : executeAll());
+  if (observed)
+    SINTER_RETURN_IF_ERROR(executeObserved(inputs));
+  else if (hasProbes)
+    SINTER_RETURN_IF_ERROR(executeAll());
+  else
+    SINTER_RETURN_IF_ERROR(device->replay(*current, [&] { return executeAll(); }));
   return device->end(outputs);
+}
+
+/// Devices may have newer contents, and hear of those that the CPU leaves.
+Status Executable::Impl::runBesideDevices(std::span<const Argument> inputs) {
+  std::vector<bool> written = writtenVariables(*program);
+  for (size_t i = 0; i < written.size(); ++i) {
+    StoredVariable &variable = *variables.find(program->variables[i].name);
+    SINTER_RETURN_IF_ERROR((written[i] ? variable.write() : variable.read()).status());
+  }
+  return observed ? executeObserved(inputs) : executeAll();
 }
 
 Executable::Executable(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Executable::~Executable() = default;
+
+/// The same for the CPU's libraries and a device's.
+template <class Library> static PrepareCall prepareWith(Library &library) {
+  return [&library](
+             const LibraryCall &call,
+             std::span<const LibraryOperand> operands) -> StatusOr<std::unique_ptr<PreparedCall>> {
+    auto made = library.prepare(call, operands);
+    if (!made.ok())
+      return made.status();
+    return std::unique_ptr<PreparedCall>(*std::move(made));
+  };
+}
 
 StatusOr<std::unique_ptr<Executable>>
 Executable::create(std::shared_ptr<const Program> program, Index entry,
@@ -270,21 +306,30 @@ Executable::create(std::shared_ptr<const Program> program, Index entry,
   if (entry < 0 || size_t(entry) >= program->entries.size())
     return makeError(Code::InvalidArgument, "entry ", entry, " of a program with ",
                      program->entries.size());
-  Device *device = options.device;
+  std::shared_ptr<DeviceVariables> device = std::move(options.device);
   std::vector<DeviceKernel> deviceKernels = std::move(options.deviceKernels);
+  std::shared_ptr<DeviceLibrary> deviceLibrary = std::move(options.deviceLibrary);
   auto impl =
       std::make_unique<Impl>(std::move(program), entry, pool, variables, std::move(options));
   if (!device && kernels.empty() && !impl->program->kernels.empty())
     return makeError(Code::Internal, "the image has 0 kernels, its program ",
                      impl->program->kernels.size(), "; compile the model again");
+  PrepareCall prepare;
+  if (device && deviceLibrary)
+    prepare = prepareWith(*deviceLibrary);
+  else if (!device && library)
+    prepare = prepareWith(*library);
   auto planner = ShapePlanner::create(*impl->program, impl->entry, std::move(kernels), variables,
-                                      pool.threads(), library);
+                                      pool.threads(), std::move(prepare));
   if (!planner.ok())
     return planner.status();
   impl->planner = *std::move(planner);
+  impl->deviceLibrary = std::move(deviceLibrary);
+  for (const Command &command : impl->entry.commands)
+    impl->hasProbes |= command.kind == CommandKind::Probe;
   if (device) {
-    auto side = DeviceSide::create(*device, *impl->program, impl->entry, std::move(deviceKernels),
-                                   variables);
+    auto side = DeviceSide::create(std::move(device), *impl->program, impl->entry,
+                                   std::move(deviceKernels), variables);
     if (!side.ok())
       return side.status();
     impl->device = *std::move(side);
@@ -306,6 +351,8 @@ Status Executable::run(std::span<const Argument> inputs, std::span<const Argumen
   if (impl->device)
     return impl->runOnDevice(inputs, outputs);
   SINTER_RETURN_IF_ERROR(impl->setPorts(inputs, outputs));
+  if (impl->variables.copied())
+    return impl->runBesideDevices(inputs);
   return impl->observed ? impl->executeObserved(inputs) : impl->executeAll();
 }
 

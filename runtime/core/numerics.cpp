@@ -23,31 +23,48 @@ std::optional<std::string> firstNonFinite(const Array &array) {
   return std::nullopt;
 }
 
-static bool overlap(const Array &a, const Array &b) {
-  auto *firstA = static_cast<std::byte *>(a.data()), *firstB = static_cast<std::byte *>(b.data());
-  return firstA < firstB + b.bytes() && firstB < firstA + a.bytes();
-}
-
-NumericsCheck::NumericsCheck(const Entry &entry, const ShapePlan &plan, const Step &step) {
+StatusOr<NumericsCheck> NumericsCheck::begin(const Entry &entry, const ShapePlan &plan,
+                                             const Step &step, const ReadOperand &read) {
+  NumericsCheck check;
   const Command &command = entry.commands[step.command];
-  for (size_t i = 0; i < command.buffers.size(); ++i) {
+  auto operand = [&](size_t i) -> Operand {
     Index buffer = command.buffers[i];
-    Array array =
-        Array::borrow(step.buffers[i], entry.buffers[buffer].dtype, plan.bufferDims[buffer]);
-    (writesOperand(command, i) ? outputs : inputs).push_back(std::move(array));
+    return {step.buffers[i], entry.buffers[buffer].dtype, plan.bufferDims[buffer]};
+  };
+  for (size_t i = 0; i < command.buffers.size(); ++i)
+    if (writesOperand(command, i))
+      check.outputs.push_back(operand(i));
+  auto overlapsOutput = [&](const Array &array, const void *data) {
+    auto first = static_cast<const std::byte *>(data), end = first + array.bytes();
+    return std::any_of(check.outputs.begin(), check.outputs.end(), [&](const Operand &output) {
+      auto *begin = static_cast<const std::byte *>(output.data);
+      auto bytes = elementCount(output.dims) * int64_t(byteSize(output.dtype));
+      return first < begin + bytes && begin < end;
+    });
+  };
+  for (size_t i = 0; i < command.buffers.size(); ++i) {
+    if (writesOperand(command, i))
+      continue;
+    Operand input = operand(i);
+    StatusOr<Array> value = read(input.data, input.dtype, input.dims);
+    if (!value.ok())
+      return value.status();
+    bool isLost = value->data() == input.data && overlapsOutput(*value, input.data);
+    check.inputs.push_back(isLost ? value->clone() : *value);
   }
-  for (Array &input : inputs)
-    if (std::any_of(outputs.begin(), outputs.end(),
-                    [&](const Array &output) { return overlap(input, output); }))
-      input = input.clone();
+  return check;
 }
 
-std::optional<NumericsFailure> NumericsCheck::find() const {
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (auto found = firstNonFinite(outputs[i]))
-      return NumericsFailure{
-          {}, concat(*found, " of output ", i, ", ", outputs[i].type()), inputs, outputs[i]};
-  return std::nullopt;
+StatusOr<std::optional<NumericsFailure>> NumericsCheck::find(const ReadOperand &read) const {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    StatusOr<Array> output = read(outputs[i].data, outputs[i].dtype, outputs[i].dims);
+    if (!output.ok())
+      return output.status();
+    if (auto found = firstNonFinite(*output))
+      return std::optional(NumericsFailure{
+          {}, concat(*found, " of output ", i, ", ", output->type()), inputs, *output});
+  }
+  return std::optional<NumericsFailure>();
 }
 
 } // namespace sinter::rt

@@ -31,7 +31,7 @@ int64_t ShapePlanner::constantBytes() const {
 
 StatusOr<std::unique_ptr<ShapePlanner>>
 ShapePlanner::create(const Program &program, const Entry &entry, std::vector<sinter_kernel> kernels,
-                     VariableStore &variables, int threads, const LibraryProvider *library) {
+                     VariableStore &variables, int threads, PrepareCall prepare) {
   if (!kernels.empty() && kernels.size() != program.kernels.size())
     return makeError(Code::Internal, "the image has ", kernels.size(), " kernels, its program ",
                      program.kernels.size(), "; compile the model again");
@@ -40,7 +40,7 @@ ShapePlanner::create(const Program &program, const Entry &entry, std::vector<sin
       return makeError(Code::Internal, "kernel '", program.kernels[i].symbol,
                        "' is missing from the image; compile the model again");
   std::unique_ptr<ShapePlanner> planner(
-      new ShapePlanner(program, entry, std::move(kernels), threads, library));
+      new ShapePlanner(program, entry, std::move(kernels), threads, std::move(prepare)));
   for (size_t i = 0; i < entry.buffers.size(); ++i) {
     const Buffer &buffer = entry.buffers[i];
     planner->root.push_back(buffer.kind == BufferKind::View ? planner->root[buffer.slot]
@@ -59,7 +59,7 @@ Status ShapePlanner::bindVariables(VariableStore &variables) {
     StatusOr<StoredVariable *> found = variables.get(variable.name);
     if (!found.ok())
       return makeError(Code::NotFound, "entry '", entry.name, "': ", found.status().message());
-    const Array &value = (*found)->value;
+    const Array &value = (*found)->storage();
     if (value.dtype() != variable.dtype || value.dims() != variable.dims)
       return makeError(Code::FailedPrecondition, "entry '", entry.name, "': variable '",
                        variable.name, "' is ", value.type(),
@@ -244,7 +244,7 @@ Status ShapePlanner::addStep(ShapePlan &plan, Index index, size_t firstPointer) 
 
 Status ShapePlanner::addLibraryStep(ShapePlan &plan, Step &step) {
   const Command &command = entry.commands[step.command];
-  if (!library)
+  if (!prepare)
     return commandError(Code::FailedPrecondition, step.command,
                         "calls a vendor library, but none is linked in; link the CPU library or "
                         "compile with --vendor=none");
@@ -253,7 +253,7 @@ Status ShapePlanner::addLibraryStep(ShapePlan &plan, Step &step) {
   for (Index index : command.buffers) {
     const Buffer &owner = entry.buffers[root[index]];
     LibraryOperand operand{entry.buffers[index].dtype, plan.bufferDims[index], nullptr};
-    if (owner.kind == BufferKind::Constant)
+    if (owner.kind == BufferKind::Constant && !placed)
       operand.constant = constantData[owner.slot] + plan.offsets[index];
     key.insert(key.end(), {int64_t(operand.dtype), int64_t(operand.dims.size()),
                            int64_t(reinterpret_cast<intptr_t>(operand.constant))});
@@ -263,11 +263,11 @@ Status ShapePlanner::addLibraryStep(ShapePlan &plan, Step &step) {
   std::erase_if(cache, [](const CachedPrimitive &entry) { return entry.primitive.expired(); });
   auto known = std::find_if(cache.begin(), cache.end(),
                             [&](const CachedPrimitive &entry) { return entry.key == key; });
-  std::shared_ptr<LibraryPrimitive> primitive;
+  std::shared_ptr<PreparedCall> primitive;
   if (known != cache.end()) {
     primitive = known->primitive.lock();
   } else {
-    auto made = library->prepare(program.libraryCalls[command.target], operands);
+    auto made = prepare(program.libraryCalls[command.target], operands);
     if (!made.ok())
       return commandError(made.status().code(), step.command, made.status().message());
     primitive = *std::move(made);

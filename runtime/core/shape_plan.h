@@ -20,10 +20,10 @@ struct Step {
   Index command;  ///< its place in the entry
   void **buffers; ///< the operands, inside ShapePlan::pointers
   sinter_kernel kernel = nullptr;
-  LibraryPrimitive *primitive = nullptr;
-  int64_t tasks = 0;         ///< Launch
-  int64_t scratchStride = 0; ///< Launch: bytes a worker
-  int64_t bytes = 0;         ///< Copy
+  PreparedCall *primitive = nullptr; ///< Library: of the kind that the executor's device runs
+  int64_t tasks = 0;                 ///< Launch
+  int64_t scratchStride = 0;         ///< Launch: bytes a worker
+  int64_t bytes = 0;                 ///< Copy
 };
 
 struct ShapePlan {
@@ -46,8 +46,9 @@ struct ShapePlan {
   std::vector<Step> steps;
   std::vector<void *> pointers;
   std::vector<Port> ports; ///< inputs, then outputs
-  std::vector<std::shared_ptr<LibraryPrimitive>> primitives;
-  uint64_t workspaceVersion = 0; ///< of the arena that `pointers` refer to
+  std::vector<std::shared_ptr<PreparedCall>> primitives;
+  std::unique_ptr<Replay> replay; ///< null: the device has none, or it was not run yet
+  uint64_t workspaceVersion = 0;  ///< of the arena that `pointers` refer to
   uint64_t lastUse = 0;
 
   void setPort(size_t port, void *data) {
@@ -57,19 +58,25 @@ struct ShapePlan {
   }
 };
 
+/// Makes a library call ready.
+using PrepareCall = std::function<StatusOr<std::unique_ptr<PreparedCall>>(
+    const LibraryCall &, std::span<const LibraryOperand>)>;
+
 class ShapePlanner {
 public:
-  /// `kernels` may be empty: then steps have none, and run on a device.
+  /// `kernels` may be empty: then steps have none, and run on a device. `prepare` is null where
+  /// there is no library.
   static StatusOr<std::unique_ptr<ShapePlanner>> create(const Program &program, const Entry &entry,
                                                         std::vector<sinter_kernel> kernels,
                                                         VariableStore &variables, int threads,
-                                                        const LibraryProvider *library);
+                                                        PrepareCall prepare);
 
   StatusOr<std::unique_ptr<ShapePlan>> plan(const std::vector<int64_t> &symbols);
   /// Sets where variables and constants are, if not in the host's memory.
   void place(std::vector<std::byte *> variables, std::vector<const std::byte *> constants) {
     variableData = std::move(variables);
     constantData = std::move(constants);
+    placed = true;
   }
   /// Points the operands at an arena that has room for the plan; `version` tells arenas apart.
   void resolve(ShapePlan &plan, std::byte *arena, uint64_t version) const;
@@ -81,13 +88,13 @@ public:
 private:
   struct CachedPrimitive {
     std::vector<int64_t> key;
-    std::weak_ptr<LibraryPrimitive> primitive;
+    std::weak_ptr<PreparedCall> primitive;
   };
 
   ShapePlanner(const Program &program, const Entry &entry, std::vector<sinter_kernel> kernels,
-               int threads, const LibraryProvider *library)
+               int threads, PrepareCall prepare)
       : program(program), entry(entry), kernels(std::move(kernels)), threads(threads),
-        library(library) {}
+        prepare(std::move(prepare)) {}
 
   Status bindVariables(VariableStore &variables);
   Status placeConstants();
@@ -106,7 +113,8 @@ private:
   const Entry &entry;
   std::vector<sinter_kernel> kernels;
   int threads;
-  const LibraryProvider *library;
+  PrepareCall prepare;
+  bool placed = false;                   ///< variables and constants are in a device's memory
   std::vector<std::byte *> variableData; ///< one a Variable
   std::vector<const std::byte *> constantData;
   Memory constantMemory;           ///< of constants whose bytes the program holds misaligned

@@ -4,8 +4,24 @@
 
 namespace sinter::rt {
 
+StatusOr<Array> StoredVariable::read() {
+  if (newest) {
+    std::shared_ptr<VariableHolder> holder = newest;
+    SINTER_RETURN_IF_ERROR(holder->fetch(*this));
+    newest = nullptr;
+  }
+  return value;
+}
+
+StatusOr<Array> StoredVariable::write() {
+  StatusOr<Array> current = read();
+  if (current.ok())
+    changed(nullptr);
+  return current;
+}
+
 static Status mismatch(const StoredVariable &found, DType dtype, const Dims &dims) {
-  return makeError(Code::AlreadyExists, "variable '", found.name, "' has type ", found.value.type(),
+  return makeError(Code::AlreadyExists, "variable '", found.name, "' has type ", found.type(),
                    " and cannot be added as ", formatType(dtype, dims),
                    "; give the new one another name");
 }
@@ -13,7 +29,7 @@ static Status mismatch(const StoredVariable &found, DType dtype, const Dims &dim
 StatusOr<StoredVariable *> VariableStore::add(std::string_view name, DType dtype, Dims dims,
                                               bool trainable) {
   if (StoredVariable *found = find(name)) {
-    if (found->value.dtype() == dtype && found->value.dims() == dims)
+    if (found->dtype() == dtype && found->dims() == dims)
       return found;
     return mismatch(*found, dtype, dims);
   }
@@ -27,8 +43,7 @@ StatusOr<StoredVariable *> VariableStore::add(std::string_view name, DType dtype
 StatusOr<StoredVariable *> VariableStore::add(std::string_view name, Array value, bool trainable) {
   if (StoredVariable *found = find(name))
     return mismatch(*found, value.dtype(), value.dims());
-  StoredVariable &added =
-      entries.emplace_back(StoredVariable{std::string(name), std::move(value), trainable});
+  StoredVariable &added = entries.emplace_back(std::string(name), std::move(value), trainable);
   byName.emplace(added.name, &added);
   return &added;
 }
@@ -64,7 +79,7 @@ StatusOr<StoredVariable *> VariableStore::get(std::string_view name) {
 int64_t VariableStore::bytes() const {
   int64_t total = 0;
   for (const StoredVariable &entry : entries)
-    total += entry.value.bytes();
+    total += entry.bytes();
   return total;
 }
 

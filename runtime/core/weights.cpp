@@ -38,13 +38,14 @@ StatusOr<std::vector<const TensorView *>> fitWeights(std::span<const Variable> v
                    ". Use weights saved from the same model");
 }
 
-Status saveWeights(const std::string &path, const VariableStore &variables,
-                   const TextMap &metadata) {
+Status saveWeights(const std::string &path, VariableStore &variables, const TextMap &metadata) {
   std::vector<TensorView> tensors;
-  for (const StoredVariable &variable : variables) {
-    const Array &value = variable.value;
-    tensors.push_back({variable.name, value.dtype(), value.dims(),
-                       static_cast<const std::byte *>(value.data()), size_t(value.bytes())});
+  for (StoredVariable &variable : variables) {
+    StatusOr<Array> value = variable.read();
+    if (!value.ok())
+      return value.status();
+    tensors.push_back({variable.name, value->dtype(), value->dims(),
+                       static_cast<const std::byte *>(value->data()), size_t(value->bytes())});
   }
   return writeSafetensors(path, std::move(tensors), metadata);
 }

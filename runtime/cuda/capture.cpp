@@ -77,6 +77,8 @@ void DeviceImpl::abandonCapture() {
 
 } // namespace cuda
 
+std::unique_ptr<Replay> CudaDevice::makeReplay() { return std::make_unique<CapturedStep>(*this); }
+
 Status CapturedStep::run(std::span<void *const> addresses, FunctionRef<Status()> enqueue,
                          const WorkOrigin &origin) {
   if (device.synchronous())

@@ -154,7 +154,7 @@ Status Description::make(const CudaMatmul &matmul, bool allowTf32) {
   return makeLayout(result, matmul.output, matmul.rows, matmul.columns, matmul.batch);
 }
 
-class MatmulPrimitive final : public CudaPrimitive {
+class MatmulPrimitive final : public DevicePrimitive {
 public:
   MatmulPrimitive(CudaDevice &device, BlasHandle handle, std::shared_ptr<Description> description,
                   const CudaMatmul &matmul, const BlasHeuristicResult &chosen)
@@ -217,8 +217,8 @@ public:
     return concat("cuBLASLt ", number / 10000, ".", number / 100 % 100, ".", number % 100);
   }
 
-  StatusOr<std::vector<std::unique_ptr<CudaPrimitive>>> candidates(const CudaMatmul &matmul,
-                                                                   int most) override {
+  StatusOr<std::vector<std::unique_ptr<DevicePrimitive>>> candidates(const CudaMatmul &matmul,
+                                                                     int most) override {
     SINTER_RETURN_IF_ERROR(checkMatmul(matmul));
     SINTER_RETURN_IF_ERROR(device.makeCurrent());
     auto description = std::make_shared<Description>(blas);
@@ -237,7 +237,7 @@ public:
                             describe(matmul));
     blas.cublasLtMatmulPreferenceDestroy(preference);
     SINTER_RETURN_IF_ERROR(prepared);
-    std::vector<std::unique_ptr<CudaPrimitive>> primitives;
+    std::vector<std::unique_ptr<DevicePrimitive>> primitives;
     for (int i = 0; i < found; ++i)
       if (results[i].status == BlasStatus::Success)
         primitives.push_back(

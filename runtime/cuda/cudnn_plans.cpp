@@ -15,7 +15,7 @@ struct Place {
   std::optional<DnnObject> properties; ///< where there is no device
 };
 
-class ConvolutionPrimitive final : public CudaPrimitive {
+class ConvolutionPrimitive final : public DevicePrimitive {
 public:
   ConvolutionPrimitive(std::shared_ptr<const Dnn> dnn, const Place &place, DnnObject plan,
                        int64_t workspace, int64_t operands, const CudaConvolution &convolution)
@@ -66,13 +66,13 @@ public:
 
   std::string version() const override { return dnn->version(); }
 
-  StatusOr<std::vector<std::unique_ptr<CudaPrimitive>>>
+  StatusOr<std::vector<std::unique_ptr<DevicePrimitive>>>
   candidates(const CudaConvolution &convolution, int most) override {
     if (place.device)
       SINTER_RETURN_IF_ERROR(place.device->makeCurrent());
     ConvolutionGraph graph(*dnn);
     SINTER_RETURN_IF_ERROR(graph.make(convolution, place.handle));
-    std::vector<std::unique_ptr<CudaPrimitive>> found;
+    std::vector<std::unique_ptr<DevicePrimitive>> found;
     Status reason;
     for (DnnHeuristic mode : {DnnHeuristic::A, DnnHeuristic::Fallback})
       if (found.empty()) {
@@ -91,7 +91,7 @@ private:
   /// Adds plans in the heuristic's order; an error is that of the first proposal that failed.
   Status propose(DnnHeuristic mode, const ConvolutionGraph &graph,
                  const CudaConvolution &convolution, int most,
-                 std::vector<std::unique_ptr<CudaPrimitive>> &found) {
+                 std::vector<std::unique_ptr<DevicePrimitive>> &found) {
     DnnObject heuristic(*dnn, DnnDescriptorType::EngineHeuristic);
     heuristic.set(DnnAttribute::HeuristicGraph, graph.graph());
     heuristic.setRaw(DnnAttribute::HeuristicMode, DnnValue::HeuristicMode, 1, &mode);
@@ -151,7 +151,7 @@ private:
 
   Status addPlan(const DnnObject &config, const ConvolutionGraph &graph,
                  const CudaConvolution &convolution,
-                 std::vector<std::unique_ptr<CudaPrimitive>> &found) {
+                 std::vector<std::unique_ptr<DevicePrimitive>> &found) {
     DnnObject plan(*dnn, DnnDescriptorType::ExecutionPlan);
     plan.set(DnnAttribute::PlanConfig, config);
     if (place.properties)

@@ -1,5 +1,6 @@
 // A program's library calls in terms of NVIDIA's libraries, and the choice by time.
 #include "sinter/base/text.h"
+#include "sinter/core/array.h"
 #include "sinter/cuda/library.h"
 
 #include <algorithm>
@@ -31,6 +32,28 @@ StatusOr<Epilogue> epilogueOf(const LibraryCall &call) {
   return result;
 }
 
+constexpr WorkOrigin kTrial = {"trial of a library's candidates", ""};
+
+/// Device memory for operands whose contents do not matter, given back at the end.
+class TrialBuffers {
+public:
+  explicit TrialBuffers(Device &device) : device(device) {}
+  ~TrialBuffers() {
+    for (void *buffer : buffers)
+      device.free(buffer);
+  }
+  Status add(int64_t bytes) {
+    StatusOr<void *> memory = device.allocate(size_t(std::max<int64_t>(bytes, 1)), kTrial);
+    if (memory.ok())
+      buffers.push_back(*memory);
+    return memory.status();
+  }
+  std::vector<void *> buffers;
+
+private:
+  Device &device;
+};
+
 Status checkOperandCount(std::span<const LibraryOperand> operands, const Epilogue &epilogue) {
   size_t wanted = 3 + size_t(epilogue.bias) + size_t(epilogue.add);
   if (operands.size() != wanted)
@@ -40,6 +63,12 @@ Status checkOperandCount(std::span<const LibraryOperand> operands, const Epilogu
 }
 
 } // namespace
+
+bool cudaLibrariesTake(const LibraryCall &call, DType dtype) {
+  bool isGradient = call.op == LibraryOp::Conv2dInputGrad || call.op == LibraryOp::Conv2dWeightGrad;
+  bool isKnown = dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16;
+  return isKnown && epilogueOf(call).ok() && (!isGradient || call.postOps.empty());
+}
 
 StatusOr<CudaMatmul> matmulOf(const LibraryCall &call, std::span<const LibraryOperand> operands) {
   if (call.op != LibraryOp::Matmul || call.ints.size() != 3)
@@ -146,7 +175,7 @@ int64_t CudaConvolution::outputWidth() const {
 }
 
 StatusOr<size_t> fastestOf(CudaDevice &device,
-                           std::span<const std::unique_ptr<CudaPrimitive>> candidates,
+                           std::span<const std::unique_ptr<DevicePrimitive>> candidates,
                            void *const *buffers, void *scratch, const WorkOrigin &origin) {
   constexpr int rounds = 5;
   size_t best = 0;
@@ -174,6 +203,71 @@ StatusOr<size_t> fastestOf(CudaDevice &device,
     }
   }
   return best;
+}
+
+CudaLibraries::~CudaLibraries() = default;
+
+Status CudaLibraries::openProducts() {
+  if (products)
+    return {};
+  auto opened = CudaMatmulLibrary::open(device, options);
+  if (opened.ok())
+    products = *std::move(opened);
+  return opened.status();
+}
+
+Status CudaLibraries::openConvolutions() {
+  if (convolutions)
+    return {};
+  auto opened = CudaConvolutionLibrary::open(device, options);
+  if (opened.ok())
+    convolutions = *std::move(opened);
+  return opened.status();
+}
+
+StatusOr<std::vector<std::unique_ptr<DevicePrimitive>>>
+CudaLibraries::candidates(const LibraryCall &call, std::span<const LibraryOperand> operands) {
+  int most = options.exhaustive ? 8 : 1;
+  if (call.op == LibraryOp::Matmul) {
+    SINTER_RETURN_IF_ERROR(openProducts());
+    StatusOr<CudaMatmul> matmul = matmulOf(call, operands);
+    return matmul.ok() ? products->candidates(*matmul, most) : matmul.status();
+  }
+  SINTER_RETURN_IF_ERROR(openConvolutions());
+  StatusOr<CudaConvolution> convolution = convolutionOf(call, operands);
+  return convolution.ok() ? convolutions->candidates(*convolution, most) : convolution.status();
+}
+
+StatusOr<size_t>
+CudaLibraries::fastest(std::span<const std::unique_ptr<DevicePrimitive>> candidates,
+                       std::span<const LibraryOperand> operands) {
+  TrialBuffers trial(device);
+  for (const LibraryOperand &operand : operands)
+    SINTER_RETURN_IF_ERROR(
+        trial.add(elementCount(operand.dims) * int64_t(byteSize(operand.dtype))));
+  int64_t scratch = 0;
+  for (const auto &candidate : candidates)
+    scratch = std::max(scratch, candidate->scratchBytes());
+  SINTER_RETURN_IF_ERROR(trial.add(scratch));
+  return fastestOf(device, candidates, trial.buffers.data(), trial.buffers.back(), kTrial);
+}
+
+StatusOr<std::unique_ptr<DevicePrimitive>>
+CudaLibraries::prepare(const LibraryCall &call, std::span<const LibraryOperand> operands) {
+  auto found = candidates(call, operands);
+  if (!found.ok())
+    return found.status();
+  if (found->empty())
+    return makeError(Code::Unsupported, "NVIDIA's libraries have no kernel for this call; generate "
+                                        "one with --vendor=none");
+  size_t choice = 0;
+  if (found->size() > 1) {
+    StatusOr<size_t> best = fastest(*found, operands);
+    if (!best.ok())
+      return best.status();
+    choice = *best;
+  }
+  return std::move((*found)[choice]);
 }
 
 } // namespace sinter::rt

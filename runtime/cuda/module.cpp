@@ -145,3 +145,25 @@ StatusOr<std::unique_ptr<CudaModule>> DeviceImpl::loadModule(std::span<const Cud
 }
 
 } // namespace sinter::rt::cuda
+
+namespace sinter::rt {
+
+StatusOr<CudaKernels> loadKernels(CudaDevice &card, std::span<const CudaImage> images,
+                                  const Program &program, std::string_view name) {
+  CudaKernels loaded;
+  if (program.kernels.empty()) // and there may be no image
+    return loaded;
+  StatusOr<std::unique_ptr<CudaModule>> module = card.loadModule(images, name);
+  if (!module.ok())
+    return module.status();
+  loaded.code = *std::move(module);
+  for (const Kernel &kernel : program.kernels) {
+    StatusOr<DeviceKernel> found = loaded.code->kernel(kernel.symbol);
+    if (!found.ok())
+      return found.status();
+    loaded.kernels.push_back(*found);
+  }
+  return loaded;
+}
+
+} // namespace sinter::rt

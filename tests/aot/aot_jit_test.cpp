@@ -41,7 +41,7 @@ void loadWeights(const rt::Program &program, rt::VariableStore &variables) {
   auto fitting = rt::fitWeights(program.variables, *weights, MLP_WEIGHTS);
   ASSERT_TRUE(fitting.ok()) << fitting.status().message();
   for (const rt::TensorView *tensor : *fitting)
-    variables.find(tensor->name)->value.copyFrom(tensor->data, tensor->bytes);
+    variables.find(tensor->name)->storage().copyFrom(tensor->data, tensor->bytes);
 }
 
 Losses byJit(const std::string &isa, const std::string &vendor) {
@@ -77,7 +77,7 @@ Losses byJit(const std::string &isa, const std::string &vendor) {
     EXPECT_TRUE(loss.ok()) << loss.status().message();
     result.losses.push_back(loss.ok() ? (*loss)[0].item<float>() : 0);
   }
-  auto weight = variables.find("hidden.weight")->value.values<float>();
+  auto weight = variables.find("hidden.weight")->storage().values<float>();
   result.weight.assign(weight.begin(), weight.end());
   return result;
 }

@@ -123,7 +123,7 @@ private:
       return Status(Code::NotFound, "the compiled program has no entry of this name");
     const rt::LibraryProvider *library = options.vendor == "none" ? nullptr : rt::vendorLibrary();
     rt::Executable::Options execution;
-    execution.device = device.get();
+    execution.device = rt::DeviceVariables::create(device);
     for (auto [handle, kernel] : llvm::zip(image.deviceKernels, image.program->kernels))
       execution.deviceKernels.push_back({handle, kernel.symbol});
     auto executable = rt::Executable::create(image.program, rt::Index(entry - entries.begin()),

@@ -27,7 +27,7 @@ public:
       std::string name = variable.getSymName().str();
       auto type = mlir::cast<mlir::RankedTensorType>(variable.getType());
       interpreter.variables[name] =
-          fromArray(session.store.find(name)->value, type.getElementType());
+          fromArray(session.store.find(name)->storage(), type.getElementType());
     }
     interpreter.probe = [&](llvm::StringRef label, const ReferenceTensor &value) {
       if (session.probe)
@@ -42,7 +42,7 @@ public:
     if (failed(results))
       throw Error("the interpreter failed on '" + entry + "'");
     for (auto &[name, value] : interpreter.variables) {
-      const Array &stored = session.store.find(name)->value;
+      const Array &stored = session.store.find(name)->storage();
       Array now = toArray(value, stored.dtype());
       stored.copyFrom(now.data(), size_t(now.bytes()));
     }

@@ -116,13 +116,32 @@ TEST(Compiled, MistakesAboutTheEmulatedCard) {
   });
   EXPECT_NE(message.find("--sinter-emu=check needs --sinter-device=emu"), message.npos) << message;
   EXPECT_NE(messageOf([&] { options.set("--sinter-card=h300"); }).find("h200, a100"), message.npos);
-  options = emulated();
-  options.set("--sinter-check-numerics");
-  message = messageOf([&] {
+}
+
+/// The error of running anything with these options.
+std::string refusal(std::initializer_list<const char *> flags) {
+  return messageOf([&] {
+    sn::Options options = quiet();
+    for (const char *flag : flags)
+      options.set(flag);
     sn::Session session{options};
     sn::jit(session, [](Tensor x) { return x + 1; })(Array::of<float>({1}, {1}));
   });
-  EXPECT_NE(message.find("run with the device 'cpu'"), message.npos) << message;
+}
+
+TEST(Compiled, MistakesAboutDevicesNameTheFlag) {
+  auto expectWords = [](const std::string &text, std::initializer_list<const char *> words) {
+    for (const char *word : words)
+      EXPECT_NE(text.find(word), text.npos) << "no '" << word << "' in: " << text;
+  };
+  expectWords(refusal({"--sinter-device=gpu"}), {"--sinter-device", "'gpu'", "cuda:N"});
+  expectWords(refusal({"--sinter-device=cuda:x"}), {"--sinter-device", "'x'"});
+  expectWords(refusal({"--sinter-device-memory=4G"}),
+              {"--sinter-device-memory=4G", "--sinter-device=cuda"});
+  expectWords(refusal({"--sinter-vendor=nvidia"}), {"--sinter-vendor=nvidia", "'cpu'", "onednn"});
+  expectWords(refusal({"--sinter-device=emu", "--sinter-vendor=onednn"}), {"'emu'", "none"});
+  expectWords(refusal({"--sinter-device=cuda", "--sinter-cuda-driver=/nowhere/libcuda.so"}),
+              {"/nowhere/libcuda.so", "driver"});
 }
 
 TEST(Compiled, RunsContinueFromACheckpointBitByBit) {
@@ -155,8 +174,7 @@ TEST(Compiled, RunsContinueFromACheckpointBitByBit) {
   EXPECT_EQ(rest, std::vector<float>(whole.begin() + 4, whole.end()));
 }
 
-TEST(Compiled, ProbesAndNumericsNameTheLine) {
-  sn::Options options = quiet();
+void checkProbesAndNumerics(sn::Options options) {
   options.checkNumerics = true;
   sn::Session session{options};
   std::string seen;
@@ -173,6 +191,11 @@ TEST(Compiled, ProbesAndNumericsNameTheLine) {
   std::string message = messageOf([&] { f(Array::of<float>({1, -2})); });
   EXPECT_NE(message.find("NaN at [1]"), message.npos) << message;
   EXPECT_NE(message.find("jit_test.cpp:" + std::to_string(line)), message.npos) << message;
+}
+
+TEST(Compiled, ProbesAndNumericsNameTheLine) {
+  checkProbesAndNumerics(quiet());
+  checkProbesAndNumerics(emulated());
 }
 
 TEST(Compiled, EpochsFillTheStruct) {

@@ -1,11 +1,11 @@
 # Tests of the CUDA device, on a fake driver: none needs a GPU, and none tells how one behaves.
 foreach(name fake_cuda fake_cuda_old)
-  add_library(${name} MODULE cuda/fake_cuda.cpp cuda/fake_state.cpp cuda/fake_image.cpp
+  add_library(${name} MODULE cuda/fake_cuda.cpp cuda/fake_state.cpp cuda/fake_image.cpp cuda/fake_emulated.cpp
     ${PROJECT_SOURCE_DIR}/runtime/cuda/image.cpp)
   sinter_flags(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/runtime/cuda
-    ${PROJECT_SOURCE_DIR}/runtime/cuda/include)
-  target_link_libraries(${name} PRIVATE sinter_core)
+    ${PROJECT_SOURCE_DIR}/runtime/cuda/include ${PROJECT_SOURCE_DIR}/runtime/emu)
+  target_link_libraries(${name} PRIVATE sinter_core sinter_emu)
 endforeach()
 # A driver older than cuGetProcAddress_v2, which is CUDA 12.0's.
 target_compile_definitions(fake_cuda_old PRIVATE FAKE_CUDA_WITHOUT_PROC_ADDRESS)

@@ -10,6 +10,8 @@
 #include "sinter/base/text.h"
 #include "sinter/core/isa.h"
 #include "sinter/core/program.h"
+#include "sinter/cuda/library.h"
+#include "sinter/cuda/platform.h"
 
 #include <dlfcn.h>
 #include <fstream>
@@ -95,6 +97,38 @@ void checkCompiler(Checks &checks) {
     checks.fail("compiler", "see the lines above");
 }
 
+/// A library of NVIDIA's for the first card.
+void checkLibrary(Checks &checks, const char *name, const Status &opened,
+                  const std::string &version) {
+  if (opened.ok())
+    checks.pass(name, version);
+  else if (opened.code() == Code::NotFound)
+    checks.note(name, opened.message() + "; generated kernels serve");
+  else
+    checks.fail(name, opened.message());
+}
+
+void checkCuda(Checks &checks) {
+  rt::CudaPlatform &platform = rt::CudaPlatform::global();
+  auto cards = platform.cards();
+  if (!cards.ok())
+    return cards.status().code() == Code::NotFound ? checks.note("CUDA", cards.status().message())
+                                                   : checks.fail("CUDA", cards.status().message());
+  for (const rt::CudaCard &card : *cards)
+    checks.pass("CUDA", concat("card ", card.ordinal, ": ", card.name, ", sm_", card.capability,
+                               ", ", formatBytes(card.memoryBytes), ", driver for CUDA ",
+                               rt::formatCudaVersion(card.driverVersion)));
+  auto device = platform.device(0);
+  if (!device.ok())
+    return checks.fail("CUDA", device.status().message());
+  rt::CudaLibraryOptions options{.searchPath = platform.options().libraries};
+  auto products = rt::CudaMatmulLibrary::open(**device, options);
+  checkLibrary(checks, "cuBLASLt", products.status(), products.ok() ? (*products)->version() : "");
+  auto convolutions = rt::CudaConvolutionLibrary::open(**device, options);
+  checkLibrary(checks, "cuDNN", convolutions.status(),
+               convolutions.ok() ? (*convolutions)->version() : "");
+}
+
 std::string limitText(rlim_t limit) {
   return limit == RLIM_INFINITY ? "unlimited" : formatBytes(int64_t(limit));
 }
@@ -134,6 +168,7 @@ int checkMain(int argc, char **argv) {
   checks.add("runtime", folder.status(), folder.ok() ? *folder : "");
   checkDriver(checks);
   checkOneDnn(checks);
+  checkCuda(checks);
   checkCompiler(checks);
   return checks.failed() ? kFailure : kSuccess;
 }

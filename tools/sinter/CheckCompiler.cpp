@@ -4,8 +4,11 @@
 #include "Compile.h"
 #include "Package.h"
 #include "sinter/base/text.h"
+#include "sinter/codegen/Cuda.h"
 #include "sinter/core/executable.h"
 #include "sinter/core/isa.h"
+#include "sinter/cuda/platform.h"
+#include "sinter/emu/device.h"
 #include "sinter/ir/Reference.h"
 #include "sinter/passes/Passes.h"
 
@@ -15,6 +18,7 @@
 #include "llvm/Config/llvm-config.h"
 
 #include <cmath>
+#include <functional>
 
 namespace sinter::tools {
 namespace {
@@ -71,37 +75,116 @@ StatusOr<Result> referenceStep(mlir::MLIRContext &context) {
   return result;
 }
 
-StatusOr<Result> compiledStep(mlir::MLIRContext &context, std::string_view isa,
-                              const std::string &vendor) {
+/// Where a step is tried, and what it is compiled to there.
+struct Place {
+  std::string name;
+  const rt::LibraryProvider *library = nullptr;
+  /// The program, its kernels in the place and what keeps them.
+  struct Loaded {
+    std::shared_ptr<const rt::Program> program;
+    std::vector<sinter_kernel> kernels;
+    rt::Executable::Options options;
+    std::shared_ptr<void> code;
+  };
+  std::function<StatusOr<Loaded>(mlir::ModuleOp)> load;
+};
+
+StatusOr<Result> compiledStep(mlir::MLIRContext &context, const Place &place) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(kStep, &context);
   if (!module)
     return Status(Code::Internal, "the step is refused");
-  codegen::CompileOptions options;
-  options.isa = isa;
-  options.vendor = vendor;
-  auto image = codegen::compile(*module, options);
-  if (failed(image))
-    return Status(Code::Internal, "the step is not compiled");
+  StatusOr<Place::Loaded> loaded = place.load(*module);
+  SINTER_RETURN_IF_ERROR(loaded.status());
   rt::VariableStore variables;
-  SINTER_RETURN_IF_ERROR(variables.addAll(*image->program));
+  SINTER_RETURN_IF_ERROR(variables.addAll(*loaded->program));
   auto fill = [](const rt::Array &array, int salt) {
     for (int64_t i = 0; i < array.elements(); ++i)
       array.data<float>()[i] = sample(i, salt);
     return array;
   };
-  rt::Array weight = fill(variables.find("weight")->value, 3);
+  rt::StoredVariable &weight = *variables.find("weight");
+  (void)fill(weight.storage(), 3);
   rt::ThreadPool pool(0);
-  auto step = rt::Executable::create(image->program, 0, image->kernels, variables, pool,
-                                     vendor == "onednn" ? rt::vendorLibrary() : nullptr);
+  auto step = rt::Executable::create(loaded->program, 0, loaded->kernels, variables, pool,
+                                     place.library, loaded->options);
   SINTER_RETURN_IF_ERROR(step.status());
   rt::Array inputs[] = {fill(rt::Array::empty(DType::F32, {kRows, kIn}), 1),
                         fill(rt::Array::empty(DType::F32, {kRows, kOut}), 2)};
   auto loss = (*step)->call(inputs);
   SINTER_RETURN_IF_ERROR(loss.status());
   Result result = {loss->front().item<double>()};
-  for (float value : weight.values<float>())
+  StatusOr<rt::Array> trained = weight.read();
+  SINTER_RETURN_IF_ERROR(trained.status());
+  for (float value : trained->values<float>())
     result.push_back(value);
   return result;
+}
+
+/// Whose reason is the diagnostic.
+Status notCompiled() { return Status(Code::Internal, "the step is not compiled"); }
+
+Place processor(std::string_view isa, const std::string &vendor) {
+  Place place{concat(isa, vendor == "none" ? "" : " with " + vendor)};
+  place.library = vendor == "onednn" ? rt::vendorLibrary() : nullptr;
+  place.load = [isa, vendor](mlir::ModuleOp module) -> StatusOr<Place::Loaded> {
+    codegen::CompileOptions options;
+    options.isa = isa;
+    options.vendor = vendor;
+    auto image = codegen::compile(module, options);
+    if (failed(image))
+      return notCompiled();
+    return Place::Loaded{image->program, image->kernels, {}, image->code};
+  };
+  return place;
+}
+
+Place emulatedCard() {
+  Place place{"emulated card"};
+  place.load = [](mlir::ModuleOp module) -> StatusOr<Place::Loaded> {
+    codegen::CompileOptions options;
+    options.device = "emu";
+    auto image = codegen::compile(module, options);
+    if (failed(image))
+      return notCompiled();
+    auto device = rt::EmuDevice::create();
+    SINTER_RETURN_IF_ERROR(device.status());
+    Place::Loaded loaded{image->program, {}, {}, image->code};
+    loaded.options.device = rt::DeviceVariables::create(*std::move(device));
+    for (size_t i = 0; i < image->deviceKernels.size(); ++i)
+      loaded.options.deviceKernels.push_back(
+          {image->deviceKernels[i], image->program->kernels[i].symbol});
+    return loaded;
+  };
+  return place;
+}
+
+Place card(int index) {
+  Place place{concat("cuda:", index)};
+  place.load = [index](mlir::ModuleOp module) -> StatusOr<Place::Loaded> {
+    auto device = rt::CudaPlatform::global().device(index);
+    SINTER_RETURN_IF_ERROR(device.status());
+    std::string architecture = codegen::architectureFor((*device)->card().capability);
+    if (architecture.empty())
+      return Status(Code::Unsupported, "the card is older than sm_80, which sinter needs");
+    codegen::CompileOptions options;
+    options.vendor = "none";
+    auto image = codegen::compileCuda(
+        module, {.architectures = {architecture}, .assemble = false, .compile = options});
+    if (failed(image))
+      return notCompiled();
+    const std::string &ptx = image->code.front().ptx;
+    rt::CudaImage form{rt::CudaImage::Kind::Ptx, architecture,
+                       std::as_bytes(std::span(ptx.data(), ptx.size()))};
+    auto kernels = rt::loadKernels(**device, {&form, 1}, image->program, "step");
+    SINTER_RETURN_IF_ERROR(kernels.status());
+    Place::Loaded loaded{
+        std::make_shared<const rt::Program>(std::move(image->program)), {}, {}, kernels->code};
+    loaded.options.deviceKernels = std::move(kernels->kernels);
+    loaded.options.device = rt::DeviceVariables::create(
+        std::shared_ptr<rt::Device>(std::shared_ptr<void>(), *device)); // the platform's
+    return loaded;
+  };
+  return place;
 }
 
 double difference(const Result &a, const Result &b) {
@@ -112,20 +195,32 @@ double difference(const Result &a, const Result &b) {
 }
 
 void checkStep(Checks &checks, mlir::MLIRContext &context, Diagnostics &diagnostics,
-               const Result &expected, std::string_view isa, const std::string &vendor) {
-  std::string where = concat(isa, vendor == "none" ? "" : " with " + vendor);
-  auto got = compiledStep(context, isa, vendor);
+               const Result &expected, const Place &place) {
+  auto got = compiledStep(context, place);
   if (!got.ok())
     return checks.fail("training step",
-                       concat(where, ": ", diagnostics.take(got.status().message()),
+                       concat(place.name, ": ", diagnostics.take(got.status().message()),
                               "; build sinter anew with the LLVM it names above"));
   double error = difference(expected, *got);
   if (error <= kTolerance)
-    checks.pass("training step", concat(where, ": within ", error, " of the reference"));
+    checks.pass("training step", concat(place.name, ": within ", error, " of the reference"));
   else
-    checks.fail("training step", concat(where, ": ", error,
+    checks.fail("training step", concat(place.name, ": ", error,
                                         " off the reference; report it with "
                                         "the lines above"));
+}
+
+std::vector<Place> allPlaces() {
+  std::vector<Place> places;
+  for (std::string_view isa : rt::isaNames())
+    if (rt::missingForIsa(isa).empty())
+      for (const char *vendor : {"onednn", "none"})
+        places.push_back(processor(isa, vendor));
+  places.push_back(emulatedCard());
+  auto cards = rt::CudaPlatform::global().deviceCount();
+  for (int i = 0; cards.ok() && i < *cards; ++i) // `sinter check` tells why there is none
+    places.push_back(card(i));
+  return places;
 }
 
 } // namespace
@@ -143,10 +238,15 @@ int checkCompilerMain(int argc, char **argv) {
   auto expected = referenceStep(context);
   if (!expected.ok())
     checks.fail("training step", diagnostics.take(expected.status().message()));
-  for (std::string_view isa : rt::isaNames())
-    if (expected.ok() && rt::missingForIsa(isa).empty())
-      for (const char *vendor : {"onednn", "none"})
-        checkStep(checks, context, diagnostics, *expected, isa, vendor);
+  if (std::string toolkit = codegen::describeToolkit(); !toolkit.empty())
+    checks.pass("CUDA toolkit", toolkit);
+  else
+    checks.note("CUDA toolkit",
+                "no ptxas in CUDA_HOME, PATH or /usr/local/cuda: artifacts for CUDA "
+                "hold PTX alone, which the driver assembles when it loads them");
+  if (expected.ok())
+    for (const Place &place : allPlaces())
+      checkStep(checks, context, diagnostics, *expected, place);
   return checks.failed() ? kFailure : kSuccess;
 }
 

@@ -1,4 +1,5 @@
-// One line of `sinter check`: "ok" and what was found, or "FAIL" and what to do. One thread.
+// One line of `sinter check`: "ok" and what was found, "FAIL" and what to
+// do, or "--" and what is not there, nor has to be. One thread.
 #pragma once
 
 #include "sinter/base/status.h"
@@ -11,6 +12,8 @@ namespace sinter::tools {
 class Checks {
 public:
   void pass(const char *what, const std::string &found) { print("ok  ", what, found); }
+  /// What is not there and need not be.
+  void note(const char *what, const std::string &text) { print("--  ", what, text); }
   void fail(const char *what, const std::string &remedy) {
     print("FAIL", what, remedy);
     ++failures;

@@ -20,8 +20,8 @@ namespace sinter::tools {
 namespace {
 
 struct Flags {
-  std::string package, output, header, name, target = "cpu", vendor = "onednn",
-                                             weights = "external", weightsFile;
+  std::string package, output, header, name, target = "cpu", vendor = "auto", weights = "external",
+                                             weightsFile, ptxas;
   std::vector<std::string> isas, dumpIr;
   bool printFusion = false, noFuse = false;
 };
@@ -41,7 +41,7 @@ void addFlags(CLI::App &app, Flags &flags) {
                  "What to make: lib.so holds the runtime and needs nothing of sinter; lib.o and "
                  "lib.a hold the model alone, and are linked with libsinter_artifact, _core, _io, "
                  "_base and "
-                 "_no_vendor or _cpu_onednn with _vendor_support")
+                 "_no_vendor or _cpu_onednn with _vendor_support; for CUDA also _cuda")
       ->required()
       ->type_name("<file>");
   app.add_option("--header", flags.header, "Write the C header of the artifact here")
@@ -50,7 +50,15 @@ void addFlags(CLI::App &app, Flags &flags) {
                  "C identifier; the artifact exports <name>_api. Default: that of the output, "
                  "libmnist.so gives mnist")
       ->type_name("<id>");
-  app.add_option("--target", flags.target, "What runs it")->check(CLI::IsMember({"cpu"}));
+  app.add_option(
+         "--target", flags.target,
+         "What runs it: cpu; cuda:sm_90,sm_80, CUDA cards of these and later architectures, "
+         "which need the driver alone; emu, the emulated card")
+      ->type_name("<target>");
+  app.add_option("--ptxas", flags.ptxas,
+                 "The CUDA toolkit's assembler, for kernels that need no compiler in the driver. "
+                 "Default: in CUDA_HOME, PATH, /usr/local/cuda; without one there is PTX alone")
+      ->type_name("<file>");
   app.add_option("--isa", flags.isas,
                  "Instruction sets to compile for; the best that the CPU has is chosen when the "
                  "artifact is loaded. Default: " +
@@ -58,10 +66,12 @@ void addFlags(CLI::App &app, Flags &flags) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("<list>");
-  app.add_option("--vendor", flags.vendor,
-                 "Library for matrix products and convolutions: onednn, or none, so that the "
-                 "artifact depends on the C++ library alone")
-      ->check(CLI::IsMember({"onednn", "none"}));
+  app.add_option(
+         "--vendor", flags.vendor,
+         "Library for matrix products and convolutions: onednn on the CPU, nvidia (cuBLASLt "
+         "and cuDNN) on CUDA cards, or none, so that the artifact depends on the C++ library "
+         "alone. Default, auto: onednn on the CPU, else none")
+      ->check(CLI::IsMember({"auto", "onednn", "nvidia", "none"}));
   app.add_option("--weights", flags.weights,
                  "embed: inside the artifact; external: a safetensors file beside it, mapped when "
                  "an instance is created")
@@ -159,7 +169,7 @@ public:
     auto linked = link(compiled.objects, {.kind = kind,
                                           .name = options.name,
                                           .soname = fs::path(flags.output).filename().string(),
-                                          .onednn = flags.vendor == "onednn"});
+                                          .extra = runtimeExtra()});
     if (!linked.ok())
       return linked.status();
     bytes = linked->size();
@@ -169,13 +179,72 @@ public:
   std::string summary() const {
     const rt::Program &program = compiled.program;
     return concat(flags.output, ": ", counted(int64_t(program.entries.size()), "entry"), ", ",
-                  counted(int64_t(program.kernels.size()), "kernel"), " for ",
-                  counted(int64_t(options.isas.size()), "instruction set"), ", ",
+                  counted(int64_t(program.kernels.size()), "kernel"), " for ", platforms(), ", ",
                   counted(int64_t(program.libraryCalls.size()), "library call"), ", ",
                   formatBytes(int64_t(bytes)));
   }
 
 private:
+  /// "3 instruction sets", "sm_90, sm_80 (PTX alone: there is no ptxas)".
+  std::string platforms() const {
+    if (options.target == "cpu")
+      return counted(int64_t(options.isas.size()), "instruction set");
+    if (options.target == "emu")
+      return "the emulated card";
+    std::string text;
+    bool assembled = true;
+    for (const codegen::CudaCode &code : compiled.cuda) {
+      text += (text.empty() ? "" : ", ") + code.architecture;
+      assembled &= !code.cubin.empty();
+    }
+    return text + (assembled ? "" : " (PTX alone: there is no ptxas)");
+  }
+
+  RuntimeExtra runtimeExtra() const {
+    return options.target == "cuda"             ? RuntimeExtra::Cuda
+           : options.target == "emu"            ? RuntimeExtra::Emulator
+           : options.compile.vendor == "onednn" ? RuntimeExtra::OneDnn
+                                                : RuntimeExtra::None;
+  }
+
+  /// "cpu", "emu", "cuda:sm_90,sm_80".
+  Status setTarget() {
+    std::string_view target = flags.target;
+    options.target = target.substr(0, target.find(':'));
+    if (target.starts_with("cuda:"))
+      for (std::string_view rest = target.substr(5);;) {
+        size_t comma = std::min(rest.find(','), rest.size());
+        options.architectures.emplace_back(rest.substr(0, comma));
+        if (comma == rest.size())
+          break;
+        rest.remove_prefix(comma + 1);
+      }
+    else if (target != "cpu" && target != "emu")
+      return makeError(Code::InvalidArgument, "--target=", target,
+                       ": there are cpu, emu and cuda with its architectures, cuda:sm_90,sm_80");
+    if (options.target != "cpu" && !flags.isas.empty())
+      return makeError(Code::InvalidArgument,
+                       "--isa chooses the CPU's instruction sets, which --target=", target,
+                       " does not use; leave it out");
+    if (options.target != "cuda" && !flags.ptxas.empty())
+      return makeError(Code::InvalidArgument, "--ptxas is for --target=cuda:…, not ", target);
+    options.ptxas = flags.ptxas;
+    return setVendor();
+  }
+
+  Status setVendor() {
+    const char *own = options.target == "cpu" ? "onednn" : options.target == "cuda" ? "nvidia" : "";
+    if (flags.vendor == "auto")
+      options.compile.vendor = options.target == "cpu" ? "onednn" : "none";
+    else if (flags.vendor == "none" || flags.vendor == own)
+      options.compile.vendor = flags.vendor;
+    else
+      return makeError(Code::InvalidArgument, "--vendor=", flags.vendor,
+                       " does not run on --target=", flags.target, "; leave it out, or say none",
+                       *own ? concat(" or ", own) : std::string());
+    return {};
+  }
+
   /// Everything that can fail before the minutes of work.
   Status prepare() {
     auto made = outputKind(flags.output);
@@ -184,9 +253,11 @@ private:
     kind = *made;
     options.name = flags.name.empty() ? defaultName(flags.output) : flags.name;
     SINTER_RETURN_IF_ERROR(checkName(options.name));
-    SINTER_RETURN_IF_ERROR(checkIsas(flags.isas));
-    options.isas = flags.isas;
-    options.compile.vendor = flags.vendor;
+    SINTER_RETURN_IF_ERROR(setTarget());
+    if (options.target == "cpu") {
+      SINTER_RETURN_IF_ERROR(checkIsas(flags.isas));
+      options.isas = flags.isas;
+    }
     options.compile.fuse = !flags.noFuse;
     options.compile.dumpIr = flags.dumpIr;
     options.compile.printFusion = flags.printFusion;

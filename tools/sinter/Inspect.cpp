@@ -6,20 +6,109 @@
 #include "Sinter.h"
 #include "sinter/base/text.h"
 #include "sinter/core/isa.h"
+#include "sinter/cuda/image.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
 
 namespace sinter::tools {
 namespace {
 
+rt::CudaImage formOf(const sinter_device_code &code) {
+  return {code.kind == SINTER_CODE_CUBIN ? rt::CudaImage::Kind::Cubin : rt::CudaImage::Kind::Ptx,
+          code.architecture, std::as_bytes(std::span(code.bytes, size_t(code.size))),
+          int(code.toolkit)};
+}
+
+/// The forms of a device's code, with the driver that each needs.
+std::string describeCodes(const sinter_artifact_image &image) {
+  std::string text = "device code\n";
+  for (const sinter_device_code &code : std::span(image.codes, image.code_count)) {
+    if (code.kind == SINTER_CODE_EMULATED) {
+      text += "  emulated card\n";
+      continue;
+    }
+    rt::CudaImage form = formOf(code);
+    int driver = rt::neededDriver(form);
+    text += concat("  ", code.architecture, ": ", rt::describeForm(form), ", ",
+                   formatBytes(int64_t(code.size)));
+    if (driver)
+      text += concat(", needs a driver for CUDA ", rt::formatCudaVersion(driver), " (",
+                     rt::driverBranch(driver), ")");
+    text += "\n";
+  }
+  return text;
+}
+
+/// Names of the commands that launch the kernel, and the bytes that they read and write at least,
+/// for the given sizes of the symbols.
+struct KernelUse {
+  std::set<std::string> names;
+  int64_t bytes = 0;
+};
+std::vector<KernelUse> usesOf(const rt::Program &program) {
+  std::vector<int64_t> symbols, values;
+  for (const rt::Symbol &symbol : program.symbols)
+    symbols.push_back(std::max(symbol.lower, symbol.upper));
+  rt::evaluate(program, symbols.data(), values);
+  std::vector<KernelUse> uses(program.kernels.size());
+  for (const rt::Entry &entry : program.entries)
+    for (const rt::Command &command : entry.commands)
+      if (command.kind == rt::CommandKind::Launch) {
+        KernelUse &use = uses[size_t(command.target)];
+        use.names.insert(program.strings[size_t(command.name)]);
+        if (command.bytes != rt::kNone)
+          use.bytes = std::max(use.bytes, values[size_t(command.bytes)]);
+      }
+  return uses;
+}
+
+/// A line a kernel and architecture: what ptxas made of it, and its least traffic.
+std::string describeKernels(const sinter_artifact_image &image, const rt::Program &program) {
+  std::string text;
+  char line[512];
+  std::vector<KernelUse> uses = usesOf(program);
+  for (const sinter_device_code &code : std::span(image.codes, image.code_count)) {
+    if (!code.usage)
+      continue;
+    if (text.empty()) {
+      std::snprintf(line, sizeof line, "%-22s %-6s %7s %9s %7s %7s %8s %12s  %s\n", "kernels",
+                    "arch", "threads", "registers", "shared", "stack", "spilled", "least bytes",
+                    "commands");
+      text += line;
+    }
+    for (size_t i = 0; i < program.kernels.size(); ++i) {
+      const sinter_kernel_usage &usage = code.usage[i];
+      std::string commands;
+      for (const std::string &name : uses[i].names)
+        commands += (commands.empty() ? "" : ", ") + name;
+      std::snprintf(line, sizeof line, "  %-20s %-6s %7d %9u %7u %7u %8u %12lld  %s\n",
+                    program.kernels[i].symbol.c_str(), code.architecture,
+                    program.kernels[i].threads, usage.registers, usage.shared_bytes,
+                    usage.stack_bytes, usage.spill_store_bytes + usage.spill_load_bytes,
+                    static_cast<long long>(uses[i].bytes), commands.c_str());
+      text += line;
+    }
+  }
+  return text;
+}
+
 std::string describeImage(const sinter_artifact_api *api) {
   const sinter_artifact_image &image = *api->image;
-  std::string text = concat("artifact ", api->name(api), ", runtime ", api->version(), ", ABI ",
-                            api->abi_version, "\ninstruction sets\n");
-  for (int32_t i = 0; i < api->variant_count(api); ++i) {
-    std::string isa = api->variant(api, i), missing = rt::missingForIsa(isa);
-    text += concat("  ", isa, ": ", counted(image.variants[i].count, "kernel"),
+  std::string text =
+      concat("artifact ", api->name(api), ", runtime ", api->version(), ", ABI ", api->abi_version,
+             "\n", image.variant_count ? "instruction sets\n" : "");
+  for (const sinter_kernel_variant &variant : std::span(image.variants, image.variant_count)) {
+    std::string missing = rt::missingForIsa(variant.isa);
+    text += concat("  ", variant.isa, ": ", counted(variant.count, "kernel"),
                    missing.empty() ? "" : ", not for this CPU, which lacks " + missing, "\n");
   }
-  text += image.vendor == SINTER_VENDOR_ONEDNN ? "vendor library: oneDNN\n" : "";
+  if (image.code_count)
+    text += describeCodes(image);
+  text += image.vendor == SINTER_VENDOR_ONEDNN   ? "vendor library: oneDNN\n"
+          : image.vendor == SINTER_VENDOR_NVIDIA ? "vendor libraries: cuBLASLt, cuDNN\n"
+                                                 : "";
   if (image.weights)
     text += concat("weights: embedded, ", formatBytes(int64_t(image.weights_size)), "\n");
   else if (image.weights_file)
@@ -70,7 +159,8 @@ int inspectArtifact(const InspectFlags &flags) {
   auto program = programOf(*api);
   if (!program.ok())
     return fail(flags.path + ": " + program.status().message());
-  std::string text = describeImage(*api) + describeProgram(*program);
+  std::string text =
+      describeImage(*api) + describeProgram(*program) + describeKernels(*(*api)->image, *program);
   sinter_options options = SINTER_OPTIONS_INIT;
   auto instance = createInstance(*api, options);
   text += "memory\n";

@@ -83,7 +83,7 @@ StatusOr<std::vector<std::string>> sharedArguments(const WorkFolder &work,
   std::string script = work.file("exports");
   std::string text = concat("{ global: ", options.name, "_api; local: *; };\n");
   SINTER_RETURN_IF_ERROR(writePlain(script, llvm::ArrayRef(text.data(), text.size())));
-  auto arguments = runtimeArguments(options.onednn);
+  auto arguments = runtimeArguments(options.extra);
   if (arguments.ok())
     arguments->insert(arguments->begin(),
                       {"-shared", "-s", "-Wl,--gc-sections", "-Wl,--exclude-libs,ALL",

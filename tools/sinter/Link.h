@@ -2,6 +2,7 @@
 // Plain functions, one thread; they leave nothing behind.
 #pragma once
 
+#include "Toolchain.h"
 #include "sinter/base/status.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -24,7 +25,7 @@ struct LinkOptions {
   OutputKind kind = OutputKind::Shared;
   std::string name;   ///< the artifact's
   std::string soname; ///< of a shared object
-  bool onednn = true; ///< the runtime with or without it
+  RuntimeExtra extra = RuntimeExtra::OneDnn;
 };
 
 /// The content of the output file.

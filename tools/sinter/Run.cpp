@@ -14,7 +14,7 @@ namespace sinter::tools {
 namespace {
 
 struct Flags {
-  std::string artifact, entry, weights, isa, save, trace;
+  std::string artifact, entry, weights, isa, device, save, trace;
   std::vector<std::string> inputs, outputs, dims;
   int64_t iterations = 1;
   int32_t threads = 1;
@@ -58,6 +58,9 @@ void addFlags(CLI::App &app, Flags &flags) {
       ->type_name("<count>");
   app.add_option("--isa", flags.isa, "Force a compiled instruction set, e.g. x86-64-v3")
       ->type_name("<name>");
+  app.add_option("--device", flags.device,
+                 "Which device, of an artifact for one: cuda:1. Default: the first")
+      ->type_name("<name>");
   app.add_option("--seed", flags.seed, "Of the random inputs")->type_name("<number>");
   app.add_flag("--profile", flags.profile, "Print the time of each command afterwards");
   app.add_option("--trace", flags.trace, "Write the timed commands here as a Chrome trace")
@@ -81,6 +84,7 @@ public:
     options.threads = flags.threads;
     options.weights_path = flags.weights.empty() ? nullptr : flags.weights.c_str();
     options.isa = flags.isa.empty() ? nullptr : flags.isa.c_str();
+    options.device = flags.device.empty() ? nullptr : flags.device.c_str();
     auto created = createInstance(api, options);
     SINTER_RETURN_IF_ERROR(created.status());
     Instance instance = *std::move(created);

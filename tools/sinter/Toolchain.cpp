@@ -52,21 +52,31 @@ StatusOr<std::string> runtimeFolder() {
                    "; install sinter whole, or build the target sinter_artifact");
 }
 
-StatusOr<std::vector<std::string>> runtimeArguments(bool onednn) {
+static std::vector<const char *> librariesOf(RuntimeExtra extra) {
+  std::vector<const char *> libraries = {"artifact", "core", "io", "base"};
+  if (extra == RuntimeExtra::OneDnn)
+    libraries.insert(libraries.end(), {"cpu_onednn", "vendor_support"});
+  else
+    libraries.push_back("no_vendor");
+  if (extra == RuntimeExtra::Cuda)
+    libraries.push_back("cuda");
+  if (extra == RuntimeExtra::Emulator)
+    libraries.push_back("emu");
+  return libraries;
+}
+
+StatusOr<std::vector<std::string>> runtimeArguments(RuntimeExtra extra) {
   StatusOr<std::string> folder = runtimeFolder();
   if (!folder.ok())
     return folder.status();
   std::vector<std::string> arguments;
-  std::vector<const char *> libraries = {"artifact", "core", "io", "base"};
-  if (onednn)
-    libraries.insert(libraries.end(), {"cpu_onednn", "vendor_support"});
-  else
-    libraries.push_back("no_vendor");
   arguments.push_back("-Wl,--start-group");
-  for (const char *library : libraries)
+  for (const char *library : librariesOf(extra))
     arguments.push_back(concat(*folder, "/libsinter_", library, ".a"));
   arguments.push_back("-Wl,--end-group");
-  if (onednn)
+  if (extra == RuntimeExtra::Emulator)
+    arguments.push_back(SINTER_BOOST_CONTEXT);
+  if (extra == RuntimeExtra::OneDnn)
     arguments.insert(arguments.end(), {"-L" SINTER_ONEDNN_FOLDER, "-ldnnl", "-lgomp"});
   arguments.insert(arguments.end(), {"-lm", "-ldl", "-pthread"});
   if (*SINTER_LINK_FLAG) // the program that loads the artifact brings the sanitizer's runtime

@@ -13,7 +13,9 @@ namespace sinter::tools {
 StatusOr<std::string> compilerDriver();
 /// The folder that holds the runtime's static libraries.
 StatusOr<std::string> runtimeFolder();
+/// What an artifact needs beside the runtime's core.
+enum class RuntimeExtra { None, OneDnn, Cuda, Emulator };
 /// What follows the objects on the command line that links an artifact with the runtime.
-StatusOr<std::vector<std::string>> runtimeArguments(bool onednn);
+StatusOr<std::vector<std::string>> runtimeArguments(RuntimeExtra extra);
 
 } // namespace sinter::tools

@@ -14,18 +14,23 @@ namespace sinter {
 
 /// What `--sinter-*` flags set.
 struct Options {
-  std::string device = "cpu"; ///< "emu": CUDA kernels on the emulated card
-  std::string emu;            ///< emu: "check" kernels, or "count" what they do; "": neither
-  std::string card = "h200";  ///< whose times counts predict
+  /// Where steps run: "cpu"; "cuda", "cuda:1": that card; "emu": CUDA kernels on the emulated card.
+  std::string device = "cpu";
+  std::string emu;           ///< emu: "check" kernels, or "count" what they do; "": neither
+  std::string card = "h200"; ///< whose times counts predict
   uint64_t seed = 0;
-  int threads = 0;                 ///< 0: one for each hardware thread
-  std::string vendor = "onednn";   ///< library for matrix products; "none": generated kernels
+  int threads = 0; ///< 0: one for each hardware thread
+  /// Library for matrix products and convolutions: "onednn" on the CPU, "nvidia" on cards, "none":
+  /// generated kernels, "auto": the device's, where it is there.
+  std::string vendor = "auto";
+  /// cuda: what the process's CUDA devices are set to, "device-memory=8G" (docs/gpu.md).
+  std::vector<std::string> cuda;
   std::vector<std::string> dumpIr; ///< "after:<pass>" or "all"
   std::string profile;             ///< "-": a table on stderr at the end; else a trace file too
   bool checkNumerics = false;      ///< the first NaN or infinity of a step is an Error
   bool printFusion = false;
   bool fuse = true;
-  bool verbose = true; ///< a line on stderr for each compilation
+  bool verbose = true; ///< a line on stderr for each compilation, and for what is missing
 
   /// Takes the --sinter-* flags out of argv; others stay. An unknown one is an Error that
   /// names the nearest.

@@ -74,6 +74,17 @@ size_t fakeCudaTakeLog(char *text, size_t size) {
   return length;
 }
 
+void fakeCudaEmulate(const char *name, const void *given) {
+  Call call("emulate");
+  auto *kernel = static_cast<const sinter_emu_kernel *>(given);
+  FakeKernel fake{kernel->name, {}, [kernel](const FakeLaunch &launch) {
+                    return runEmulated(*kernel, launch);
+                  }};
+  for (uint32_t i = 0; i < kernel->param_count; ++i)
+    fake.params.push_back(kernel->params[i].bytes);
+  call.state.emulated[name] = &call.state.added.emplace_back(std::move(fake));
+}
+
 std::byte *fakeCudaResolve(uint64_t address, size_t bytes) {
   return FakeState::get().resolve(address, bytes);
 }

@@ -28,6 +28,10 @@ FAKE_CUDA_EXPORT void fakeCudaHide(const char *symbol);
 /// Copies the names of the calls made so far, a line each, and forgets them; returns the length.
 FAKE_CUDA_EXPORT size_t fakeCudaTakeLog(char *text, size_t size);
 
+/// From now on modules that have a kernel of this name run `kernel` (a sinter_emu_kernel) for it,
+/// so that compiled programs run whole. Modules that are loaded already keep theirs.
+FAKE_CUDA_EXPORT void fakeCudaEmulate(const char *name, const void *kernel);
+
 /// For fake libraries on this driver: host memory behind a device address (null: not allocated),
 /// and work for a stream (a CuStream), which returns a CUresult.
 using FakeCudaResolve = std::byte *(uint64_t address, size_t bytes);

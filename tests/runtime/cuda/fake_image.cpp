@@ -1,7 +1,7 @@
 // Images of the fake driver are texts:
 //   "FAKECUBIN sm_90\n.entry add_f32\n"       runs on 9.x
 //   "FAKEFATBIN sm_70 sm_90\n.entry add_f32"  on any of these major versions
-//   ".version 7.8\n.target sm_80\n.entry …"   PTX; a '!' is a syntax error
+//   ".version 7.8\n.target sm_80\n.entry …"   PTX; a '!' at a line's end is a syntax error
 // Entries name kernels of fake_state.cpp; others are not found.
 #include "fake_state.h"
 #include "sinter/cuda/image.h"
@@ -43,7 +43,7 @@ CuResult loadImage(const char *image, int capability, int version, CuModuleObjec
   } else if (int isa = ptxVersion(text)) {
     if (cudaOfPtx(isa) == 0 || cudaOfPtx(isa) > version)
       return CuResult::UnsupportedPtxVersion;
-    if (size_t at = text.find('!'); at != text.npos) {
+    if (size_t at = text.find("!\n"); at != text.npos) {
       auto line = 1 + std::count(text.begin(), text.begin() + ptrdiff_t(at), '\n');
       log = "ptxas application ptx input, line " + std::to_string(line) +
             "; fatal   : Parsing error near '!': syntax error\nptxas fatal   : aborted\n";

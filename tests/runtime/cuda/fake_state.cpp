@@ -7,8 +7,6 @@
 namespace sinter::rt::cuda {
 namespace {
 
-/// Added to host addresses: the sum is no address of this process.
-constexpr CuDevicePtr deviceOffset = CuDevicePtr(1) << 47;
 constexpr size_t deviceAlignment = 512;
 
 template <class T> T valueOf(const std::vector<std::byte> &param) {
@@ -87,6 +85,9 @@ const std::vector<FakeKernel> &kernels() {
 } // namespace
 
 const FakeKernel *findKernel(const std::string &name) {
+  const auto &emulated = FakeState::get().emulated;
+  if (auto found = emulated.find(name); found != emulated.end())
+    return found->second;
   for (const FakeKernel &kernel : kernels())
     if (kernel.name == name)
       return &kernel;
@@ -118,7 +119,7 @@ std::byte *FakeState::resolve(CuDevicePtr address, size_t bytes) const {
   auto [start, size] = *std::prev(next);
   if (address - start > size || bytes > size - (address - start))
     return nullptr;
-  return reinterpret_cast<std::byte *>(address - deviceOffset);
+  return reinterpret_cast<std::byte *>(address - kDeviceOffset);
 }
 
 int64_t FakeState::allocatedOn(CuDevice device) const {
@@ -137,7 +138,7 @@ CuResult FakeState::allocate(CuDevice device, size_t bytes, CuDevicePtr &address
   if (!memory)
     return CuResult::OutOfMemory;
   std::memset(memory, 0xCB, std::min<size_t>(whole, 1 << 20)); // what is not written is not 0
-  address = reinterpret_cast<CuDevicePtr>(memory) + deviceOffset;
+  address = reinterpret_cast<CuDevicePtr>(memory) + kDeviceOffset;
   allocations[address] = bytes;
   owners[address] = device;
   counters["allocations"] += 1;
@@ -151,7 +152,7 @@ CuResult FakeState::release(CuDevicePtr address) {
   if (found == allocations.end())
     return CuResult::InvalidValue;
   counters["allocated"] -= int64_t(found->second);
-  std::free(reinterpret_cast<void *>(address - deviceOffset));
+  std::free(reinterpret_cast<void *>(address - kDeviceOffset));
   allocations.erase(found);
   owners.erase(address);
   return CuResult::Success;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "driver_types.h"
+#include "sinter/abi/emu.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +51,7 @@ struct FakeLaunch {
 struct FakeKernel {
   const char *name;
   std::vector<size_t> params;
-  CuResult (*run)(const FakeLaunch &launch);
+  std::function<CuResult(const FakeLaunch &launch)> run;
   int staticShared = 0, mostThreads = 1024, registers = 32;
 };
 struct CuFunctionObject {
@@ -65,6 +66,9 @@ struct CuModuleObject {
 
 class FakeState {
 public:
+  std::deque<FakeKernel> added;                        ///< by tests; modules point here
+  std::map<std::string, const FakeKernel *> emulated; ///< the last of each name
+
   static FakeState &get();
 
   std::recursive_mutex mutex;
@@ -101,7 +105,13 @@ private:
   int64_t launchesRun = 0;
 };
 
+/// Device addresses minus the host's of the same bytes.
+inline constexpr CuDevicePtr kDeviceOffset = CuDevicePtr(1) << 47;
+
+/// Those of tests come before the fake's own.
 const FakeKernel *findKernel(const std::string &name);
+/// Blocks of an emulated kernel, one after the other.
+CuResult runEmulated(const sinter_emu_kernel &kernel, const FakeLaunch &launch);
 /// Reads an image as the driver would; see fake_image.cpp for the forms. `log` gets the compiler's
 /// words.
 CuResult loadImage(const char *image, int capability, int version, CuModuleObject &module,

@@ -2,17 +2,20 @@
 // compiler.
 #pragma once
 
-#include "sinter/codegen/Compile.h"
+#include "sinter/codegen/Cuda.h"
 
 #include <filesystem>
 
 namespace sinter::codegen {
 
 struct ArtifactOptions {
-  std::string name;              ///< C identifier; the artifact exports `<name>_api`
-  std::vector<std::string> isas; ///< variants, e.g. {"x86-64-v3", "x86-64-v4"}
-  std::filesystem::path weights; ///< safetensors to embed; empty: external
-  std::string weightsFile;       ///< external: file name relative to the artifact
+  std::string name; ///< C identifier; the artifact exports `<name>_api`
+  /// Where it runs, with what its code is for: "cpu" and `isas`, "cuda" and `architectures`, "emu".
+  std::string target = "cpu";
+  std::vector<std::string> isas;          ///< variants, e.g. {"x86-64-v3", "x86-64-v4"}
+  std::vector<std::string> architectures; ///< {"sm_90", "sm_80"}
+  std::filesystem::path weights;          ///< safetensors to embed; empty: external
+  std::string weightsFile;                ///< external: file name relative to the artifact
   CompileOptions compile;
 };
 
@@ -20,9 +23,11 @@ struct ArtifactObjects {
   std::vector<llvm::SmallVector<char, 0>> objects;
   rt::Program program;
   CompileStats stats;
+  std::vector<CudaCode> cuda; ///< one an architecture
 };
 
-/// Compiles `module` (consumed) for every variant. A failure has been reported as a diagnostic.
+/// Compiles `module` (consumed) for every variant or architecture. A failure has been reported as a
+/// diagnostic.
 llvm::FailureOr<ArtifactObjects> compileArtifact(mlir::ModuleOp module,
                                                  const ArtifactOptions &options);
 

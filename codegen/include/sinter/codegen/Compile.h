@@ -17,11 +17,13 @@ namespace sinter::codegen {
 struct CompileOptions {
   /// "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"; empty: the best this machine has.
   std::string isa;
-  /// Where kernels run: "cpu", or "emu": CUDA kernels on the emulated device (runtime/emu).
+  /// Where kernels run: "cpu", or "emu": CUDA kernels on the emulated device (runtime/emu). Real
+  /// cards are compileCuda's (Cuda.h).
   std::string device = "cpu";
   /// emu: kernels report each access, which the device's checks and counts need.
   bool instrument = false;
-  /// Vendor library for contractions where it supports them: "onednn" or "none".
+  /// Vendor library for contractions where it supports them: "onednn" on the CPU; "nvidia"
+  /// (cuBLASLt and cuDNN) or "cublaslt" (products alone) on cards; "none".
   std::string vendor = "onednn";
   /// False: one naive kernel an op (the yardstick of the fusion tests).
   bool fuse = true;

@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a struct below changes other than by appending. */
-#define SINTER_ABI_VERSION 1u
+#define SINTER_ABI_VERSION 2u
 
 typedef enum sinter_code {
   SINTER_OK,
@@ -104,8 +104,11 @@ typedef struct sinter_options {
   const char *weights_path;
   /* Name of a compiled variant, e.g. "x86-64-v3". NULL: the best for this CPU. */
   const char *isa;
+  /* Where it runs, if it was compiled for a device: "cuda:1" of artifacts for CUDA cards.
+   * NULL: the first one. */
+  const char *device;
 } sinter_options;
-#define SINTER_OPTIONS_INIT {sizeof(sinter_options), 0, NULL, NULL}
+#define SINTER_OPTIONS_INIT {sizeof(sinter_options), 0, NULL, NULL, NULL}
 
 typedef struct sinter_instance sinter_instance;
 typedef struct sinter_artifact_image sinter_artifact_image;
@@ -141,8 +144,9 @@ struct sinter_artifact_api {
   /* `options` may be NULL. On failure *instance is NULL. */
   int (*create)(const sinter_artifact_api *api, const sinter_options *options,
                 sinter_instance **instance);
-  void (*destroy)(sinter_instance *instance);          /* NULL is fine */
-  const char *(*isa)(const sinter_instance *instance); /* the variant it runs */
+  void (*destroy)(sinter_instance *instance); /* NULL is fine */
+  /* The variant it runs, or its device: "cuda:0". */
+  const char *(*isa)(const sinter_instance *instance);
 
   /* Runs an entry. `outputs` have the dims that output_dims tells, and share no
    * memory with each other or the inputs. */
@@ -154,7 +158,8 @@ struct sinter_artifact_api {
                      int32_t input_count, int32_t output, int64_t *dims, int32_t capacity);
 
   /* -- Variables ----------------------------------------------------------- */
-  /* Points `view` at the live storage, at a fixed address; only read it. */
+  /* Points `view` at the live storage, at a fixed address; only read it. On a device it is a copy
+   * there, which the next call to get_variable renews. */
   int (*get_variable)(sinter_instance *instance, int32_t index, sinter_tensor *view);
   /* Copies `value`, which has the variable's type, into the storage. */
   int (*set_variable)(sinter_instance *instance, int32_t index, const sinter_tensor *value);
@@ -180,7 +185,28 @@ typedef struct sinter_kernel_variant {
   uint32_t count;
 } sinter_kernel_variant;
 
-enum { SINTER_VENDOR_NONE = 0, SINTER_VENDOR_ONEDNN = 1 };
+/* NVIDIA: cuBLASLt and cuDNN. */
+enum { SINTER_VENDOR_NONE = 0, SINTER_VENDOR_ONEDNN = 1, SINTER_VENDOR_NVIDIA = 2 };
+
+/* What ptxas made of a kernel, a thread's or a block's. */
+typedef struct sinter_kernel_usage {
+  uint32_t registers, shared_bytes, stack_bytes, spill_store_bytes, spill_load_bytes;
+} sinter_kernel_usage;
+
+enum { SINTER_CODE_CUBIN = 0, SINTER_CODE_PTX = 1, SINTER_CODE_EMULATED = 2 };
+
+/* All kernels in one form that a device takes. */
+typedef struct sinter_device_code {
+  const char *architecture; /* "sm_90"; emulated: "emu" */
+  uint32_t kind;            /* SINTER_CODE_… */
+  uint32_t toolkit;         /* of a cubin: the CUDA version, 1000 major + 10 minor; 0: not known */
+  const unsigned char *bytes; /* cubin or PTX */
+  uint64_t size;
+  const void *const *kernels;       /* emulated: one sinter_emu_kernel a kernel of the program */
+  const sinter_kernel_usage *usage; /* likewise; NULL: not known */
+} sinter_device_code;
+
+typedef struct sinter_artifact_device sinter_artifact_device; /* of the C++ runtime */
 
 /* What the compiler emits beside the kernels. Constant, and alive as long as the
  * artifact is loaded. */
@@ -195,6 +221,11 @@ struct sinter_artifact_image {
   uint64_t weights_size;
   const char *weights_file; /* external: its name, relative to the artifact's folder */
   uint32_t vendor;          /* the library its calls need */
+  uint32_t code_count;
+  const sinter_device_code *codes; /* of a device; it then has no variants */
+  /* Puts them on a device; the runtime's function for its kind. NULL: the CPU runs it. */
+  void (*open_device)(const sinter_artifact_image *image, const char *device,
+                      sinter_artifact_device *result);
 };
 
 /* The body of `<name>_api`: the same table for the same image, always. */

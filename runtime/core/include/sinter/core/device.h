@@ -7,11 +7,14 @@
 // Every implementation passes tests/runtime/device_conformance.h.
 #pragma once
 
+#include "sinter/base/function_ref.h"
 #include "sinter/base/status.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string_view>
 
 namespace sinter::rt {
@@ -32,6 +35,16 @@ struct LaunchShape {
 struct WorkOrigin {
   std::string_view name;     ///< the command's, "layer_norm.gelu"
   std::string_view location; ///< "train.cc:31"
+};
+
+/// Work that a device records once and repeats at the price of one launch.
+class Replay {
+public:
+  virtual ~Replay() = default;
+  /// Has done what `enqueue` enqueues, by calling it or by repeating what it enqueued last time.
+  /// `addresses` are those of everything the work reads or writes and that may change between runs.
+  virtual Status run(std::span<void *const> addresses, FunctionRef<Status()> enqueue,
+                     const WorkOrigin &origin) = 0;
 };
 
 class Device {
@@ -58,6 +71,9 @@ public:
 
   /// Waits until all enqueued work is done.
   virtual Status synchronize() = 0;
+
+  /// For launches, copies on the device and library calls; null if the device has no such thing.
+  virtual std::unique_ptr<Replay> makeReplay() { return nullptr; }
 };
 
 } // namespace sinter::rt

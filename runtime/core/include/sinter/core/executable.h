@@ -14,7 +14,7 @@
 
 #include "sinter/abi/kernel.h"
 #include "sinter/core/array.h"
-#include "sinter/core/device.h"
+#include "sinter/core/device_variables.h"
 #include "sinter/core/library.h"
 #include "sinter/core/profiler.h"
 #include "sinter/core/program.h"
@@ -72,11 +72,12 @@ public:
   struct Options {
     std::shared_ptr<Workspace> workspace; ///< null: an own one
     size_t cachedShapes = 16;
-    /// Where commands run, null: on the CPU. It must outlive the executable. Then `deviceKernels`
-    /// has one an entry of the program's table, `kernels` is empty, and every run copies the
-    /// variables that it uses to the device and those that it wrote back.
-    Device *device = nullptr;
+    /// The device where commands run, with the copies of `variables` there; null: the CPU. Then
+    /// `deviceKernels` has one an entry of the program's table, `kernels` is empty, and library
+    /// calls are `deviceLibrary`'s, which may be null where the entry makes none.
+    std::shared_ptr<DeviceVariables> device = {};
     std::vector<DeviceKernel> deviceKernels = {};
+    std::shared_ptr<DeviceLibrary> deviceLibrary = {};
   };
 
   /// `kernels`: one function a Program kernel. `library` may be null if the

@@ -20,8 +20,7 @@ StatusOr<std::vector<const TensorView *>> fitWeights(std::span<const Variable> v
                                                      std::string_view origin);
 
 /// Writes every variable of the store; whole or not at all.
-Status saveWeights(const std::string &path, const VariableStore &variables,
-                   const TextMap &metadata = {});
+Status saveWeights(const std::string &path, VariableStore &variables, const TextMap &metadata = {});
 
 /// One flag a variable: some command of the program writes to it.
 std::vector<bool> writtenVariables(const Program &program);

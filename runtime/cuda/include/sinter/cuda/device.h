@@ -9,6 +9,7 @@
 
 #include "sinter/base/function_ref.h"
 #include "sinter/core/device.h"
+#include "sinter/core/program.h"
 #include "sinter/cuda/image.h"
 
 #include <array>
@@ -90,6 +91,7 @@ public:
 class CudaDevice : public Device {
 public:
   virtual const CudaCard &card() const = 0;
+  std::unique_ptr<Replay> makeReplay() override;
 
   /// Loads the image that suits card and driver. `name` is for errors. The bytes are read during
   /// the call only.
@@ -125,16 +127,24 @@ public:
   virtual Status enqueued(const WorkOrigin &origin) = 0;
 };
 
+/// A program's kernels, one an entry of its table, loaded as long as `code` lives.
+struct CudaKernels {
+  std::vector<DeviceKernel> kernels;
+  std::shared_ptr<CudaModule> code;
+};
+/// Loads what suits the card of `images`, which hold all kernels of the program.
+StatusOr<CudaKernels> loadKernels(CudaDevice &card, std::span<const CudaImage> images,
+                                  const Program &program, std::string_view name);
+
 /// A step that is captured on its first run and replayed as long as its addresses stay the same.
 /// Not captured at all by a device that is `synchronous`.
-class CapturedStep {
+class CapturedStep final : public Replay {
 public:
   explicit CapturedStep(CudaDevice &device) : device(device) {}
 
-  /// `addresses`: of everything the work reads or writes and that may change between runs. On
-  /// another set than last time the step is captured again by calling `enqueue`.
+  /// On other addresses than last time the step is captured again by calling `enqueue`.
   Status run(std::span<void *const> addresses, FunctionRef<Status()> enqueue,
-             const WorkOrigin &origin);
+             const WorkOrigin &origin) override;
   size_t captures() const { return captureCount; }
 
 private:

@@ -22,15 +22,8 @@ struct CudaLibraryOptions {
   int64_t workspaceLimit = int64_t(4096) << 20; ///< bytes a primitive may need
   bool deterministic = false;                   ///< same bits from the same call
   bool allowTf32 = false;                       ///< f32 products by 19-bit tensor cores
-};
-
-class CudaPrimitive {
-public:
-  virtual ~CudaPrimitive() = default;
-  /// Bytes of scratch `run` needs, 256-byte aligned.
-  virtual int64_t scratchBytes() const = 0;
-  /// Enqueues the call. `buffers`: device pointers, one an operand, in the order of `prepare`.
-  virtual Status run(void *const *buffers, void *scratch, const WorkOrigin &origin) = 0;
+  /// Time what the heuristic ranks first on memory of its own, and take the fastest.
+  bool exhaustive = false;
 };
 
 /// C = op(A) op(B), then what follows, all row-major and dense.
@@ -57,8 +50,8 @@ public:
   virtual std::string version() const = 0; ///< "cuBLASLt 13.1.0"
   /// What the library's heuristic ranks first, at most `most`. Operands: A, B, C, then bias and
   /// added matrix as far as asked for.
-  virtual StatusOr<std::vector<std::unique_ptr<CudaPrimitive>>> candidates(const CudaMatmul &matmul,
-                                                                           int most) = 0;
+  virtual StatusOr<std::vector<std::unique_ptr<DevicePrimitive>>>
+  candidates(const CudaMatmul &matmul, int most) = 0;
 };
 
 /// A convolution or one of its gradients, 2-d, dense, with f32 sums.
@@ -94,9 +87,39 @@ public:
   virtual std::string version() const = 0; ///< "cuDNN 9.19.0"
   /// Operands: Forward x, w, y, then bias and added tensor as far as asked for; InputGradient dy,
   /// w, dx; WeightGradient x, dy, dw.
-  virtual StatusOr<std::vector<std::unique_ptr<CudaPrimitive>>>
+  virtual StatusOr<std::vector<std::unique_ptr<DevicePrimitive>>>
   candidates(const CudaConvolution &convolution, int most) = 0;
 };
+
+/// Both, as the executor reaches them: each is opened by the first call that needs it.
+class CudaLibraries final : public DeviceLibrary {
+public:
+  /// `device` outlives it and what it prepares.
+  explicit CudaLibraries(CudaDevice &device, CudaLibraryOptions options = {})
+      : device(device), options(std::move(options)) {}
+  ~CudaLibraries() override;
+
+  /// Whether they are there; NotFound says what was looked for and where.
+  Status openProducts();
+  Status openConvolutions();
+  StatusOr<std::unique_ptr<DevicePrimitive>>
+  prepare(const LibraryCall &call, std::span<const LibraryOperand> operands) override;
+
+private:
+  StatusOr<std::vector<std::unique_ptr<DevicePrimitive>>>
+  candidates(const LibraryCall &call, std::span<const LibraryOperand> operands);
+  StatusOr<size_t> fastest(std::span<const std::unique_ptr<DevicePrimitive>> candidates,
+                           std::span<const LibraryOperand> operands);
+
+  CudaDevice &device;
+  CudaLibraryOptions options;
+  std::unique_ptr<CudaMatmulLibrary> products;
+  std::unique_ptr<CudaConvolutionLibrary> convolutions;
+};
+
+/// Whether the libraries take calls like this one on operands of `dtype`, as far as can be told
+/// without them: what the compiler asks.
+bool cudaLibrariesTake(const LibraryCall &call, DType dtype);
 
 /// What a program's library call asks for; Unsupported names what the libraries lack.
 StatusOr<CudaMatmul> matmulOf(const LibraryCall &call, std::span<const LibraryOperand> operands);
@@ -106,7 +129,7 @@ StatusOr<CudaConvolution> convolutionOf(const LibraryCall &call,
 /// The exhaustive choice: the index of the candidate that is fastest on these buffers, whose
 /// contents are lost. The lower index wins a tie.
 StatusOr<size_t> fastestOf(CudaDevice &device,
-                           std::span<const std::unique_ptr<CudaPrimitive>> candidates,
+                           std::span<const std::unique_ptr<DevicePrimitive>> candidates,
                            void *const *buffers, void *scratch, const WorkOrigin &origin);
 
 } // namespace sinter::rt
