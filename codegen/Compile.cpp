@@ -9,7 +9,6 @@
 #include "program/ProgramBuilder.h"
 
 #include "sinter/core/isa.h"
-#include "sinter/cpu/vendor.h"
 #include "sinter/passes/Passes.h"
 #include "sinter/passes/Pipelines.h"
 
@@ -151,8 +150,8 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramOptions program;
   program.emit = emulated ? cuda::emitter(cuda::targetOf(module)) : emitter({isa->lanes});
-  if (!emulated && options.vendor == "onednn")
-    program.library = rt::vendorSupports;
+  StringRef vendor = options.vendor;
+  program.library = libraryOf(vendor != "auto" ? vendor : emulated ? "none" : "onednn");
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
     return failure();

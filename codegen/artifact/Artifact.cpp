@@ -8,7 +8,6 @@
 #include "kernel/Lower.h"
 #include "program/ProgramBuilder.h"
 #include "sinter/abi/emu.h"
-#include "sinter/cpu/vendor.h"
 
 using namespace mlir;
 
@@ -22,8 +21,7 @@ static FailureOr<rt::Program> plan(ModuleOp module, ModuleOp kernels, const Comp
     return failure();
   ProgramOptions program;
   program.emit = emitter({allIsas()[0].lanes});
-  if (options.vendor == "onednn")
-    program.library = rt::vendorSupports;
+  program.library = libraryOf(options.vendor);
   return buildProgram(module, kernels, program);
 }
 
@@ -120,7 +118,7 @@ static LogicalResult compileForEmulator(ModuleOp module, const ArtifactOptions &
 
 FailureOr<ArtifactObjects> compileArtifact(ModuleOp module, const ArtifactOptions &options) {
   ArtifactObjects result;
-  ImageParts parts{result.program};
+  ImageParts parts(result.program);
   auto compile = options.target == "cuda"  ? compileForCards
                  : options.target == "emu" ? compileForEmulator
                                            : compileForCpu;

@@ -10,6 +10,8 @@ namespace sinter::codegen {
 
 /// What an image refers to.
 struct ImageParts {
+  explicit ImageParts(const rt::Program &program) : program(program) {}
+
   const rt::Program &program;
   // Of the CPU's artifacts: instruction sets and, for each, the kernels' symbols.
   llvm::SmallVector<const Isa *> isas;

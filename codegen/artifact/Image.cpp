@@ -96,7 +96,7 @@ llvm::Constant *usageArray(ImageBuilder &b, const CudaCode &code, const rt::Prog
     return b.null();
   std::vector<llvm::Constant *> records;
   for (const rt::Kernel &kernel : program.kernels) {
-    const auto *found = llvm::find_if(
+    auto found = llvm::find_if(
         code.usage, [&](const CudaKernelUsage &usage) { return usage.symbol == kernel.symbol; });
     CudaKernelUsage usage = found == code.usage.end() ? CudaKernelUsage() : *found;
     records.push_back(

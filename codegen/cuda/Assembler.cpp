@@ -16,7 +16,9 @@
 namespace sinter::codegen::cuda {
 
 std::string findPtxas(llvm::StringRef given) {
-  if (!given.empty())
+  if (const char *chosen = std::getenv("SINTER_PTXAS"); given.empty() && chosen)
+    given = chosen;
+  if (!given.empty()) // "none" is no program either
     return llvm::sys::fs::can_execute(given) ? given.str() : "";
   llvm::SmallVector<std::string> folders;
   if (const char *home = std::getenv("CUDA_HOME"); home && *home)

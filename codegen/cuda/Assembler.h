@@ -18,8 +18,8 @@ struct Assembly {
   std::vector<CudaKernelUsage> kernels;
 };
 
-/// Path of ptxas: `given` if not empty, else in CUDA_HOME/bin, PATH, /usr/local/cuda/bin. Empty:
-/// there is none.
+/// Path of ptxas: `given` if not empty, else $SINTER_PTXAS ("none": there is none), else in
+/// CUDA_HOME/bin, PATH, /usr/local/cuda/bin. Empty: there is none.
 std::string findPtxas(llvm::StringRef given = "");
 
 /// Assembles PTX for "sm_90". The error holds what ptxas said.

@@ -6,7 +6,6 @@
 #include "Pipeline.h"
 
 #include "program/ProgramBuilder.h"
-#include "sinter/cuda/library.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
@@ -39,17 +38,6 @@ static FailureOr<CudaCode> compileFor(const cuda::Architecture &architecture, Mo
   code.toolkit = assembly->toolkit;
   code.usage = std::move(assembly->kernels);
   return code;
-}
-
-/// Which library calls `vendor` stands for.
-static std::function<bool(const rt::LibraryCall &, DType)> libraryOf(StringRef vendor) {
-  if (vendor == "nvidia")
-    return rt::cudaLibrariesTake;
-  if (vendor == "cublaslt")
-    return [](const rt::LibraryCall &call, DType dtype) {
-      return call.op == rt::LibraryOp::Matmul && rt::cudaLibrariesTake(call, dtype);
-    };
-  return {};
 }
 
 FailureOr<CudaImage> compileCuda(ModuleOp module, const CudaOptions &options) {

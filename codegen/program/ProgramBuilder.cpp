@@ -3,6 +3,8 @@
 #include "Epilogue.h"
 #include "KernelCache.h"
 
+#include "sinter/cpu/vendor.h"
+#include "sinter/cuda/library.h"
 #include "sinter/ir/DType.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -11,6 +13,18 @@ using namespace mlir;
 using namespace sinter::ir;
 
 namespace sinter::codegen {
+
+LibraryTakes libraryOf(StringRef vendor) {
+  if (vendor == "onednn")
+    return rt::vendorSupports;
+  if (vendor == "nvidia")
+    return rt::cudaLibrariesTake;
+  if (vendor == "cublaslt")
+    return [](const rt::LibraryCall &call, DType dtype) {
+      return call.op == rt::LibraryOp::Matmul && rt::cudaLibrariesTake(call, dtype);
+    };
+  return {};
+}
 
 namespace {
 

@@ -10,11 +10,16 @@
 
 namespace sinter::codegen {
 
+/// Whether the target's library takes a call on operands of the type.
+using LibraryTakes = std::function<bool(const rt::LibraryCall &, DType)>;
+
 struct ProgramOptions {
   EmitGroup emit;
-  /// Whether the target's library takes a call on operands of the type; null: there is no library.
-  std::function<bool(const rt::LibraryCall &, DType)> library = {};
+  LibraryTakes library = {}; ///< null: there is no library
 };
+
+/// What CompileOptions::vendor stands for; null for "none".
+LibraryTakes libraryOf(llvm::StringRef vendor);
 
 /// Builds the program of all public functions of `module`; kernels go to `kernels`. A failure has
 /// been reported.

@@ -14,7 +14,7 @@
 namespace sinter::detail {
 namespace {
 
-class CudaTarget final : public Target {
+class CudaTarget final : public ComputeTarget {
 public:
   explicit CudaTarget(const Options &options)
       : chosenVendor(options.vendor), verbose(options.verbose) {
@@ -98,7 +98,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Target> makeCudaTarget(const Options &options) {
+std::unique_ptr<ComputeTarget> makeCudaTarget(const Options &options) {
   return std::make_unique<CudaTarget>(options);
 }
 

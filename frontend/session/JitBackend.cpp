@@ -54,7 +54,7 @@ private:
   rt::ThreadPool pool;
   std::shared_ptr<rt::Workspace> workspace; ///< one for all: they run one at a time
   rt::Profiler profiler;
-  std::unique_ptr<Target> target;
+  std::unique_ptr<ComputeTarget> target;
 };
 
 std::string JitBackend::profile() const {

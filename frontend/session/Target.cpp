@@ -17,7 +17,7 @@ Loaded loaded(codegen::JitImage image) {
   return result;
 }
 
-class CpuTarget final : public Target {
+class CpuTarget final : public ComputeTarget {
 public:
   explicit CpuTarget(const Options &options) : useOneDnn(options.vendor != "none") {
     if (useOneDnn)
@@ -36,7 +36,7 @@ private:
   bool useOneDnn;
 };
 
-class EmulatedTarget final : public Target {
+class EmulatedTarget final : public ComputeTarget {
 public:
   explicit EmulatedTarget(const Options &options) : card(*rt::findCard(options.card)) {
     rt::EmuOptions emulation;
@@ -77,7 +77,7 @@ void checkVendor(const Options &options, const char *own) {
 
 } // namespace
 
-std::unique_ptr<Target> makeTarget(const Options &options) {
+std::unique_ptr<ComputeTarget> makeTarget(const Options &options) {
   bool isCuda = options.device.starts_with("cuda"), isEmulated = options.device == "emu";
   if (!options.emu.empty() && !isEmulated)
     throw Error(

@@ -21,9 +21,9 @@ struct Loaded {
 };
 
 /// One to a session.
-class Target {
+class ComputeTarget {
 public:
-  virtual ~Target() = default;
+  virtual ~ComputeTarget() = default;
 
   /// Compiles `module` (consumed) with `options`, whose device and vendor are the target's to
   /// choose. A failure of the compiler has been reported as a diagnostic; one to load throws Error.
@@ -40,8 +40,8 @@ public:
 };
 
 /// Throws Error if the device is not there, or the options do not fit it.
-std::unique_ptr<Target> makeTarget(const Options &options);
+std::unique_ptr<ComputeTarget> makeTarget(const Options &options);
 /// For "cuda" and "cuda:N".
-std::unique_ptr<Target> makeCudaTarget(const Options &options);
+std::unique_ptr<ComputeTarget> makeCudaTarget(const Options &options);
 
 } // namespace sinter::detail

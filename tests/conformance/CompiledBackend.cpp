@@ -74,7 +74,7 @@ namespace {
 class CompiledBackend : public Backend {
 public:
   CompiledBackend(std::string label, std::string vendor,
-                  std::unique_ptr<rt::Device> device = nullptr)
+                  std::shared_ptr<rt::Device> device = nullptr)
       : label(std::move(label)), device(std::move(device)) {
     options.vendor = std::move(vendor);
     if (this->device)
@@ -98,15 +98,19 @@ public:
     if (Status added = store.addAll(*image.program); !added.ok())
       return error = added.message(), failure();
     for (auto &[name, value] : variables)
-      store.find(name)->value.copyFrom(toArray(value).data(), store.find(name)->value.bytes());
+      store.find(name)->storage().copyFrom(toArray(value).data(), store.find(name)->bytes());
     std::vector<rt::Array> inputs;
     for (const ReferenceTensor &argument : arguments)
       inputs.push_back(toArray(argument));
     auto outputs = call(function, inputs, store);
     if (!outputs.ok())
       return error = outputs.status().message(), failure();
-    for (auto &[name, value] : variables)
-      value = toTensor(store.find(name)->value, value.element());
+    for (auto &[name, value] : variables) {
+      auto stored = store.find(name)->read();
+      if (!stored.ok())
+        return error = stored.status().message(), failure();
+      value = toTensor(*stored, value.element());
+    }
     std::vector<ReferenceTensor> tensors;
     for (auto [output, type] : llvm::zip_equal(*outputs, results))
       tensors.push_back(toTensor(output, cast<RankedTensorType>(type).getElementType()));
@@ -123,7 +127,8 @@ private:
       return Status(Code::NotFound, "the compiled program has no entry of this name");
     const rt::LibraryProvider *library = options.vendor == "none" ? nullptr : rt::vendorLibrary();
     rt::Executable::Options execution;
-    execution.device = rt::DeviceVariables::create(device);
+    if (device)
+      execution.device = rt::DeviceVariables::create(device);
     for (auto [handle, kernel] : llvm::zip(image.deviceKernels, image.program->kernels))
       execution.deviceKernels.push_back({handle, kernel.symbol});
     auto executable = rt::Executable::create(image.program, rt::Index(entry - entries.begin()),
@@ -137,7 +142,7 @@ private:
   codegen::CompileOptions options;
   codegen::JitImage image;
   rt::ThreadPool pool{2};
-  std::unique_ptr<rt::Device> device; ///< null: the CPU
+  std::shared_ptr<rt::Device> device; ///< null: the CPU
 };
 } // namespace
 

@@ -8,6 +8,7 @@
 #include "programs.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <fstream>
 #include <sstream>
 
@@ -124,6 +125,36 @@ TEST(DeviceArtifact, ToolsShowAndRunIt) {
     expectOutput(inspected, {"registers", "shared", "spilled", "least bytes"});
   else
     GTEST_SKIP() << "no ptxas: registers and spills of a CUDA artifact were not looked at";
+}
+
+/// Compiles the package as on a machine without the toolkit, into `library`.
+void compileWithoutToolkit(const std::string &library) {
+  Outcome compiled = aot::run({"/usr/bin/env", "SINTER_PTXAS=none", SINTER_TOOL, "compile",
+                               MLP_PACKAGE, "-o", library, "--name=mlp_cuda", "--target=cuda:sm_90",
+                               "--weights=embed", "--weights-file", MLP_WEIGHTS});
+  EXPECT_EQ(compiled.exitCode, 0) << compiled.output;
+  expectOutput(compiled, {"sm_90 (PTX alone: there is no ptxas)", "2 entries"});
+}
+
+TEST(DeviceArtifact, WithoutTheToolkitThereIsPtxAlone) {
+  emulateKernels();
+  Folder folder;
+  std::string library = folder.file("libmlp.so");
+  compileWithoutToolkit(library);
+  void *handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(handle) << ::dlerror();
+  auto *open = reinterpret_cast<decltype(&mlp_cuda_api)>(::dlsym(handle, "mlp_cuda_api"));
+  const sinter_artifact_api *api = open();
+  ASSERT_EQ(api->variant_count(api), 1);
+  EXPECT_STREQ(api->variant(api, 0), "sm_90 PTX");
+  Instance bare(api), assembled(mlp_cuda_api());
+  EXPECT_EQ(losses(bare, 3), losses(assembled, 3));
+}
+
+TEST(DeviceArtifact, CheckTellsThatTheToolkitIsAbsent) {
+  Outcome check = aot::run(
+      {"/usr/bin/env", "-u", "SINTER_CUDA_DRIVER", "SINTER_PTXAS=none", SINTER_TOOL, "check"});
+  expectOutput(check, {"--    CUDA toolkit", "PTX alone", "emulated card: within"});
 }
 
 TEST(DeviceArtifact, WithoutADriverOneLineSaysSo) {

@@ -1,11 +1,13 @@
 // Whole training steps through the CUDA runtime: memory, copies, modules, launches and recorded
 // steps are the real ones, on a driver that runs emulated kernels. The same bits must come out as
 // on the emulated card.
+#include "../runtime/cuda/fake_library.h"
 #include "programs.h"
 
 #include "../../models/mnist/models.h"
 
 #include "sinter/core/executable.h"
+#include "sinter/cuda/library.h"
 #include "sinter/cuda/platform.h"
 #include "sinter/emu/device.h"
 
@@ -17,11 +19,11 @@ namespace sn = sinter;
 namespace sinter::test {
 namespace {
 
-std::string cnnGraph() {
+std::string mlpGraph() {
   sn::Options options;
   options.verbose = false;
   sn::Session session{options};
-  mnist::Cnn net{session};
+  mnist::Mlp net{session};
   sn::AdamW optimizer{net.parameters()};
   auto step = sn::jit(session, [&](sn::Tensor image, sn::Tensor label) {
     sn::Tensor loss = cross_entropy(net(mnist::normalise(image)), label);
@@ -50,9 +52,9 @@ rt::Array labels(int64_t rows) {
 }
 
 /// One program on one device, with variables of its own.
-struct Run {
-  Run(std::shared_ptr<const rt::Program> program, std::shared_ptr<rt::Device> device,
-      std::vector<rt::DeviceKernel> kernels)
+struct Running {
+  Running(std::shared_ptr<const rt::Program> program, std::shared_ptr<rt::Device> device,
+          std::vector<rt::DeviceKernel> kernels)
       : program(std::move(program)), device(rt::DeviceVariables::create(std::move(device))),
         kernels(std::move(kernels)) {
     EXPECT_TRUE(store.addAll(*this->program).ok());
@@ -60,14 +62,17 @@ struct Run {
     for (rt::StoredVariable &variable : store)
       if (variable.dtype() == DType::F32)
         for (float &value : variable.write()->values<float>())
-          value = float(random() % 1000) / 10000 - 0.05f;
+          value = float(random() % 1000) / 20000; // no second moment is negative
   }
   std::unique_ptr<rt::Executable> entry(const char *name) {
     rt::Index index = 0;
     while (program->entries[size_t(index)].name != name)
       ++index;
     auto made = rt::Executable::create(program, index, {}, store, pool, nullptr,
-                                       {.device = device, .deviceKernels = kernels});
+                                       {.workspace = nullptr,
+                                        .device = device,
+                                        .deviceKernels = kernels,
+                                        .deviceLibrary = library});
     EXPECT_TRUE(made.ok()) << made.status().message();
     return *std::move(made);
   }
@@ -82,6 +87,7 @@ struct Run {
   rt::ThreadPool pool{1};
   std::shared_ptr<rt::DeviceVariables> device;
   std::vector<rt::DeviceKernel> kernels;
+  std::shared_ptr<rt::DeviceLibrary> library;
 };
 
 void expectSameBits(const rt::Array &a, const rt::Array &b, const std::string &what) {
@@ -89,31 +95,34 @@ void expectSameBits(const rt::Array &a, const rt::Array &b, const std::string &w
   EXPECT_EQ(std::memcmp(a.data(), b.data(), size_t(a.bytes())), 0) << what;
 }
 
+/// The MLP for cards, with or without products by cuBLASLt, and emulated.
 class DeviceProgram : public testing::Test {
 protected:
-  DeviceProgram() : emulatedImage(compiler.emulated(graph)), cuda(compiler.ptx(graph)) {
+  void compile(const char *vendor = "none") {
+    emulatedImage = compiler.emulated(graph, vendor);
+    cuda = compiler.ptx(graph, vendor);
     driver.emulate(emulatedImage);
     auto found = rt::CudaPlatform::global().device(0);
-    EXPECT_TRUE(found.ok()) << found.status().message();
+    ASSERT_TRUE(found.ok()) << found.status().message();
     card = *found;
     rt::CudaImage form{rt::CudaImage::Kind::Ptx, "sm_90",
                        std::as_bytes(std::span(cuda.code[0].ptx))};
-    auto kernels = rt::loadKernels(*card, {&form, 1}, cuda.program, "cnn");
-    EXPECT_TRUE(kernels.ok()) << kernels.status().message();
+    auto kernels = rt::loadKernels(*card, {&form, 1}, cuda.program, "mlp");
+    ASSERT_TRUE(kernels.ok()) << kernels.status().message();
     loaded = *std::move(kernels);
   }
-  Run onCard() {
+  Running onCard() {
     return {std::make_shared<const rt::Program>(cuda.program),
             std::shared_ptr<rt::Device>(std::shared_ptr<void>(), card), loaded.kernels};
   }
-  Run onEmulator() {
+  Running onEmulator() {
     std::vector<rt::DeviceKernel> kernels;
     for (size_t i = 0; i < emulatedImage.deviceKernels.size(); ++i)
       kernels.push_back({emulatedImage.deviceKernels[i], cuda.program.kernels[i].symbol});
     return {emulatedImage.program, *rt::EmuDevice::create({.threads = 1}), kernels};
   }
 
-  std::string graph = cnnGraph();
+  std::string graph = mlpGraph();
   ProcessDriver driver;
   Compiler compiler;
   codegen::JitImage emulatedImage;
@@ -123,7 +132,8 @@ protected:
 };
 
 TEST_F(DeviceProgram, TrainsAsOnTheEmulatedCard) {
-  Run a = onCard(), b = onEmulator();
+  compile();
+  Running a = onCard(), b = onEmulator();
   auto trainA = a.entry("train"), trainB = b.entry("train");
   auto scoreA = a.entry("score"), scoreB = b.entry("score");
   std::vector<rt::Array> batch = {pixels(8), labels(8)};
@@ -139,7 +149,8 @@ TEST_F(DeviceProgram, TrainsAsOnTheEmulatedCard) {
 }
 
 TEST_F(DeviceProgram, RecordsAStepOnceAndRepeatsIt) {
-  Run run = onCard();
+  compile();
+  Running run = onCard();
   auto train = run.entry("train");
   std::vector<rt::Array> batch = {pixels(8), labels(8)};
   (void)run.call(*train, batch);
@@ -156,7 +167,8 @@ TEST_F(DeviceProgram, RecordsAStepOnceAndRepeatsIt) {
 }
 
 TEST_F(DeviceProgram, CopiesVariablesWhenTheyChangeAlone) {
-  Run run = onCard();
+  compile();
+  Running run = onCard();
   auto score = run.entry("score");
   rt::StoredVariable &bias = *run.store.find("head.bias");
   std::vector<rt::Array> before = run.call(*score, {pixels(2)});
@@ -164,6 +176,48 @@ TEST_F(DeviceProgram, CopiesVariablesWhenTheyChangeAlone) {
   std::vector<rt::Array> after = run.call(*score, {pixels(2)});
   EXPECT_NEAR(after[0].data<float>()[0], before[0].data<float>()[0] + 1, 1e-5);
   EXPECT_EQ(after[0].data<float>()[1], before[0].data<float>()[1]);
+}
+
+TEST_F(DeviceProgram, ProductsGoToTheLibraryAndAreRecordedWithTheRest) {
+  rt::cuda::LibraryFolder folder;
+  void *blas = ::dlopen(folder.file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_TRUE(blas) << ::dlerror();
+  rt::cuda::connect(blas, driver.function<FakeCudaResolve>("fakeCudaResolve"),
+                    driver.function<FakeCudaEnqueue>("fakeCudaEnqueue"));
+  compile("none");
+  Running generated = onCard();
+  auto expected = generated.entry("train");
+  std::vector<rt::Array> batch = {pixels(8), labels(8)};
+  std::vector<float> losses;
+  for (int step = 0; step < 4; ++step)
+    losses.push_back(generated.call(*expected, batch)[0].item<float>());
+
+  compile("cublaslt");
+  ASSERT_GE(cuda.program.libraryCalls.size(), 1u);
+  Running run = onCard();
+  run.library = std::make_shared<rt::CudaLibraries>(
+      *card, rt::CudaLibraryOptions{.searchPath = folder.root.string()});
+  auto train = run.entry("train");
+  for (int step = 0; step < 4; ++step)
+    EXPECT_NEAR(run.call(*train, batch)[0].item<float>(), losses[size_t(step)],
+                1e-5 * losses[size_t(step)]);
+}
+
+TEST_F(DeviceProgram, WithoutTheLibraryTheErrorNamesTheCommand) {
+  compile("cublaslt");
+  Running run = onCard();
+  run.library =
+      std::make_shared<rt::CudaLibraries>(*card, rt::CudaLibraryOptions{.searchPath = "/nowhere"});
+  rt::Index index = 0;
+  while (run.program->entries[size_t(index)].name != "train")
+    ++index;
+  auto made = rt::Executable::create(run.program, index, {}, run.store, run.pool, nullptr,
+                                     {.workspace = nullptr,
+                                      .device = run.device,
+                                      .deviceKernels = run.kernels,
+                                      .deviceLibrary = run.library});
+  ASSERT_FALSE(made.ok());
+  EXPECT_NE(made.status().message().find("cublasLt"), std::string::npos) << made.status().message();
 }
 
 TEST(DeviceSession, TheDslRunsOnACard) {

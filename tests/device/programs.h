@@ -35,10 +35,11 @@ public:
           image.program->kernels[i].symbol.c_str(), image.deviceKernels[i]);
   }
 
-private:
   template <class Function> Function *function(const char *name) {
     return reinterpret_cast<Function *>(::dlsym(handle, name));
   }
+
+private:
   void *handle;
 };
 
@@ -50,19 +51,19 @@ public:
     codegen::registerDialects(registry);
     context.appendDialectRegistry(registry);
   }
-  codegen::JitImage emulated(const std::string &text) {
+  codegen::JitImage emulated(const std::string &text, const char *vendor = "none") {
     auto module = parse(text);
     codegen::CompileOptions options;
     options.device = "emu";
-    options.vendor = "none";
+    options.vendor = vendor;
     auto image = codegen::compile(*module, options);
     EXPECT_TRUE(succeeded(image));
     return *std::move(image);
   }
-  codegen::CudaImage ptx(const std::string &text) {
+  codegen::CudaImage ptx(const std::string &text, const char *vendor = "none") {
     auto module = parse(text);
     codegen::CompileOptions options;
-    options.vendor = "none";
+    options.vendor = vendor;
     auto image = codegen::compileCuda(
         *module, {.architectures = {"sm_90"}, .assemble = false, .compile = options});
     EXPECT_TRUE(succeeded(image));

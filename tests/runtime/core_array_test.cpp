@@ -175,11 +175,11 @@ TEST(VariableStore, KeepsAddressesAndRefusesOtherTypes) {
   VariableStore store;
   auto first = store.add("head.weight", DType::F32, {10, 64}, true);
   ASSERT_OK(first);
-  void *address = (*first)->value.data();
+  void *address = (*first)->storage().data();
   for (int i = 0; i < 1000; ++i)
     ASSERT_OK(store.add("v" + std::to_string(i), DType::F32, {i}, false));
-  EXPECT_EQ(store.find("head.weight")->value.data(), address);
-  EXPECT_EQ((*store.add("head.weight", DType::F32, {10, 64}, true))->value.data(), address);
+  EXPECT_EQ(store.find("head.weight")->storage().data(), address);
+  EXPECT_EQ((*store.add("head.weight", DType::F32, {10, 64}, true))->storage().data(), address);
   test::expectError(store.add("head.weight", DType::F32, {64, 10}, true), Code::AlreadyExists,
                     {"f32[10, 64]", "f32[64, 10]"});
   test::expectError(store.get("head.wight"), Code::NotFound, {"did you mean 'head.weight'"});

@@ -443,7 +443,7 @@ TEST(Artifact, OtherVersionsAndDamageAreNamed) {
   Image &old = makeImage();
   old.image.abi_version = 77;
   expectCreateFails(old.api(), SINTER_OPTIONS_INIT, SINTER_UNSUPPORTED,
-                    {"ABI version 77", "has version 1"});
+                    {"ABI version 77", "has version 2"});
   EXPECT_EQ(old.api()->entry_count(old.api()), -1);
   Image &damaged = makeImage();
   damaged.program[60] ^= std::byte(1);

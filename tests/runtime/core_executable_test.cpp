@@ -27,7 +27,7 @@ protected:
   }
   void makeStep() {
     make(test::stepProgram(), test::stepKernels());
-    store.find("w")->value.copyFrom(std::array{1.0f, 2.0f, 3.0f, 4.0f}.data(), 16);
+    store.find("w")->storage().copyFrom(std::array{1.0f, 2.0f, 3.0f, 4.0f}.data(), 16);
   }
 
   ThreadPool pool{2};
@@ -53,7 +53,7 @@ TEST_F(ExecutableTest, RunsTheCommandsAndUpdatesVariablesInPlace) {
         ASSERT_EQ((*results)[0].floatAt(row * 4 + i), double(i + 1 + row));
     EXPECT_EQ((*results)[1].floatAt(0), double(rows + rows * (rows - 1) / 2));
   }
-  EXPECT_EQ(store.find("steps")->value.item<int64_t>(), 4);
+  EXPECT_EQ(store.find("steps")->storage().item<int64_t>(), 4);
 }
 
 TEST_F(ExecutableTest, ASeenShapeAllocatesNothing) {
@@ -128,7 +128,7 @@ TEST_F(ExecutableTest, WrongArgumentsAreNamed) {
   expectError(run(x, {y, y.rows(0, 1).reshape({4})}), Code::InvalidArgument,
               {"output 'total' overlaps", "output 'y'"});
   ASSERT_OK(run(x, {y, total}));
-  EXPECT_EQ(store.find("steps")->value.item<int64_t>(), 1) << "the refused calls ran nothing";
+  EXPECT_EQ(store.find("steps")->storage().item<int64_t>(), 1) << "the refused calls ran nothing";
 }
 
 TEST_F(ExecutableTest, EqualSymbolsMustAgree) {
@@ -347,7 +347,7 @@ TEST_F(ExecutableTest, CheckNumericsNamesTheFirstCommandAndShowsItsInputs) {
   };
   executable->setHooks(hooks);
   ASSERT_OK(executable->call(std::array{ones(2)}));
-  store.find("w")->value.data<float>()[2] = INFINITY;
+  store.find("w")->storage().data<float>()[2] = INFINITY;
   expectError(
       executable->call(std::array{ones(2)}), Code::FailedPrecondition,
       {"model.cc:7: check-numerics: scale in net.head: inf at [0, 2] of output 0, f32[2, 4]",

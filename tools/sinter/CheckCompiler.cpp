@@ -86,7 +86,7 @@ struct Place {
     rt::Executable::Options options;
     std::shared_ptr<void> code;
   };
-  std::function<StatusOr<Loaded>(mlir::ModuleOp)> load;
+  std::function<StatusOr<Loaded>(mlir::ModuleOp)> load = {};
 };
 
 StatusOr<Result> compiledStep(mlir::MLIRContext &context, const Place &place) {
@@ -121,7 +121,10 @@ StatusOr<Result> compiledStep(mlir::MLIRContext &context, const Place &place) {
 }
 
 /// Whose reason is the diagnostic.
-Status notCompiled() { return Status(Code::Internal, "the step is not compiled"); }
+Status notCompiled() {
+  return Status(Code::Internal,
+                "the step is not compiled; build sinter anew with the LLVM it names above");
+}
 
 Place processor(std::string_view isa, const std::string &vendor) {
   Place place{concat(isa, vendor == "none" ? "" : " with " + vendor)};
@@ -199,8 +202,7 @@ void checkStep(Checks &checks, mlir::MLIRContext &context, Diagnostics &diagnost
   auto got = compiledStep(context, place);
   if (!got.ok())
     return checks.fail("training step",
-                       concat(place.name, ": ", diagnostics.take(got.status().message()),
-                              "; build sinter anew with the LLVM it names above"));
+                       concat(place.name, ": ", diagnostics.take(got.status().message())));
   double error = difference(expected, *got);
   if (error <= kTolerance)
     checks.pass("training step", concat(place.name, ": within ", error, " of the reference"));

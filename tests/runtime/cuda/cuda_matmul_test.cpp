@@ -2,6 +2,7 @@
 // one, and how libraries are found.
 #include "cublaslt_types.h"
 #include "cuda_support.h"
+#include "fake_library.h"
 #include "shared_library.h"
 #include "sinter/base/float16.h"
 #include "sinter/cuda/library.h"
@@ -18,23 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 constexpr WorkOrigin here = {"matmul", "net.cc:9"};
 
-/// A folder with the fake as libcublasLt.so.13.
-class LibraryFolder {
-public:
-  explicit LibraryFolder(const std::string &below = "") {
-    static int count = 0;
-    root = fs::temp_directory_path() /
-           ("fake_cublaslt." + std::to_string(getpid()) + "." + std::to_string(count++));
-    fs::create_directories(root / below);
-    fs::copy_file(SINTER_FAKE_CUBLASLT, root / below / "libcublasLt.so.13");
-    file = (root / below / "libcublasLt.so.13").string();
-  }
-  ~LibraryFolder() { fs::remove_all(root); }
-
-  fs::path root;
-  std::string file;
-};
-
 class CudaMatmuls : public CudaTest {
 protected:
   void SetUp() override {
@@ -43,9 +27,7 @@ protected:
     ASSERT_TRUE(handle) << dlerror();
     fail = reinterpret_cast<void (*)(int)>(dlsym(handle, "fakeBlasFail"));
     seen = reinterpret_cast<int64_t (*)(const char *)>(dlsym(handle, "fakeBlasSeen"));
-    auto connect = reinterpret_cast<void (*)(FakeCudaResolve *, FakeCudaEnqueue *)>(
-        dlsym(handle, "fakeBlasConnect"));
-    connect(driver.function<FakeCudaResolve>("fakeCudaResolve"),
+    connect(handle, driver.function<FakeCudaResolve>("fakeCudaResolve"),
             driver.function<FakeCudaEnqueue>("fakeCudaEnqueue"));
   }
   void TearDown() override {

@@ -2,24 +2,41 @@
 //   "FAKECUBIN sm_90\n.entry add_f32\n"       runs on 9.x
 //   "FAKEFATBIN sm_70 sm_90\n.entry add_f32"  on any of these major versions
 //   ".version 7.8\n.target sm_80\n.entry …"   PTX; a '!' at a line's end is a syntax error
-// Entries name kernels of fake_state.cpp; others are not found.
+//   a real cubin, whose architecture is not looked at: its caller has chosen it by that
+// Entries name kernels of fake_state.cpp, or those that a test added; others are not found.
 #include "fake_state.h"
 #include "sinter/cuda/image.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <elf.h>
 
 namespace sinter::rt::cuda {
 namespace {
+
+void addEntry(const std::string &name, CuModuleObject &module) {
+  if (const FakeKernel *kernel = findKernel(name))
+    module.functions[name] = {kernel, uint32_t((48 << 10) - kernel->staticShared), module.loaded};
+}
 
 void addEntries(std::string_view text, CuModuleObject &module) {
   constexpr std::string_view directive = ".entry ";
   for (size_t at = text.find(directive); at != text.npos; at = text.find(directive, at)) {
     at += directive.size();
     std::string name(text.substr(at, text.find_first_of("( \n", at) - at));
-    if (const FakeKernel *kernel = findKernel(name))
-      module.functions[name] = {kernel, uint32_t((48 << 10) - kernel->staticShared), module.loaded};
+    addEntry(name, module);
   }
+}
+
+/// A cubin has the code of kernel k in a section ".text.k".
+void addSections(const char *elf, CuModuleObject &module) {
+  constexpr std::string_view prefix = ".text.";
+  auto *header = reinterpret_cast<const Elf64_Ehdr *>(elf);
+  auto *sections = reinterpret_cast<const Elf64_Shdr *>(elf + header->e_shoff);
+  const char *names = elf + sections[header->e_shstrndx].sh_offset;
+  for (int i = 0; i < header->e_shnum; ++i)
+    if (std::string_view name = names + sections[i].sh_name; name.starts_with(prefix))
+      addEntry(std::string(name.substr(prefix.size())), module);
 }
 
 bool namesArchitecture(std::string_view text, int capability) {
@@ -40,6 +57,9 @@ CuResult loadImage(const char *image, int capability, int version, CuModuleObjec
   if (text.starts_with("FAKECUBIN ") || text.starts_with("FAKEFATBIN ")) {
     if (!namesArchitecture(text, capability))
       return CuResult::NoBinaryForGpu;
+  } else if (text.starts_with(ELFMAG)) {
+    addSections(image, module);
+    return CuResult::Success;
   } else if (int isa = ptxVersion(text)) {
     if (cudaOfPtx(isa) == 0 || cudaOfPtx(isa) > version)
       return CuResult::UnsupportedPtxVersion;

@@ -66,7 +66,7 @@ struct CuModuleObject {
 
 class FakeState {
 public:
-  std::deque<FakeKernel> added;                        ///< by tests; modules point here
+  std::deque<FakeKernel> added;                       ///< by tests; modules point here
   std::map<std::string, const FakeKernel *> emulated; ///< the last of each name
 
   static FakeState &get();

@@ -14,6 +14,7 @@ struct ArtifactOptions {
   std::string target = "cpu";
   std::vector<std::string> isas;          ///< variants, e.g. {"x86-64-v3", "x86-64-v4"}
   std::vector<std::string> architectures; ///< {"sm_90", "sm_80"}
+  std::string ptxas;                      ///< as CudaOptions has it
   std::filesystem::path weights;          ///< safetensors to embed; empty: external
   std::string weightsFile;                ///< external: file name relative to the artifact
   CompileOptions compile;

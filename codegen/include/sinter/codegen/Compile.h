@@ -23,8 +23,9 @@ struct CompileOptions {
   /// emu: kernels report each access, which the device's checks and counts need.
   bool instrument = false;
   /// Vendor library for contractions where it supports them: "onednn" on the CPU; "nvidia"
-  /// (cuBLASLt and cuDNN) or "cublaslt" (products alone) on cards; "none".
-  std::string vendor = "onednn";
+  /// (cuBLASLt and cuDNN) or "cublaslt" (products alone) on cards; "none"; "auto": onednn on the
+  /// CPU.
+  std::string vendor = "auto";
   /// False: one naive kernel an op (the yardstick of the fusion tests).
   bool fuse = true;
   /// "after:<pass>" prints the IR after that pass to stderr, "all" after every one.
