@@ -9,6 +9,8 @@ namespace sinter::rt {
 
 Artifact::Artifact(const sinter_artifact_image *image) : sinter_artifact_api(artifactFunctions()) {
   this->image = image;
+  if (image->abi_version != SINTER_ABI_VERSION) // the rest may mean something else; `open` tells
+    return;
   for (const sinter_kernel_variant &variant : variants())
     names.push_back(variant.isa);
   for (const sinter_device_code &code : std::span(image->codes, image->code_count))

@@ -5,8 +5,8 @@
 static const unsigned char program[] = {0};
 
 #ifdef OF_OLD_COMPILER
-static const sinter_artifact_image image = {77, "old", program, sizeof program, NULL,
-                                            0,  NULL,  0,       NULL,           SINTER_VENDOR_NONE};
+static const sinter_artifact_image image = {
+    .abi_version = 77, .name = "old", .program = program, .program_size = sizeof program};
 const sinter_artifact_api *old_api(void);
 __attribute__((visibility("default"))) const sinter_artifact_api *old_api(void) {
   return sinter_artifact_open(&image);

@@ -95,38 +95,49 @@ void expectSameBits(const rt::Array &a, const rt::Array &b, const std::string &w
   EXPECT_EQ(std::memcmp(a.data(), b.data(), size_t(a.bytes())), 0) << what;
 }
 
-/// The MLP for cards, with or without products by cuBLASLt, and emulated.
+/// The MLP compiled once, emulated and for cards, with or without products by cuBLASLt.
+struct Images {
+  explicit Images(const char *vendor)
+      : emulated(compiler.emulated(graph, vendor)), cuda(compiler.ptx(graph, vendor)) {}
+  static const Images &with(const std::string &vendor) {
+    static Images none("none"), cublaslt("cublaslt");
+    return vendor == "none" ? none : cublaslt;
+  }
+  std::string graph = mlpGraph();
+  Compiler compiler;
+  codegen::JitImage emulated;
+  codegen::CudaImage cuda;
+};
+
+/// The MLP on a card.
 class DeviceProgram : public testing::Test {
 protected:
   void compile(const char *vendor = "none") {
-    emulatedImage = compiler.emulated(graph, vendor);
-    cuda = compiler.ptx(graph, vendor);
-    driver.emulate(emulatedImage);
+    images = &Images::with(vendor);
+    driver.emulate(images->emulated);
     auto found = rt::CudaPlatform::global().device(0);
     ASSERT_TRUE(found.ok()) << found.status().message();
     card = *found;
     rt::CudaImage form{rt::CudaImage::Kind::Ptx, "sm_90",
-                       std::as_bytes(std::span(cuda.code[0].ptx))};
-    auto kernels = rt::loadKernels(*card, {&form, 1}, cuda.program, "mlp");
+                       std::as_bytes(std::span(images->cuda.code[0].ptx))};
+    auto kernels = rt::loadKernels(*card, {&form, 1}, images->cuda.program, "mlp");
     ASSERT_TRUE(kernels.ok()) << kernels.status().message();
     loaded = *std::move(kernels);
   }
   Running onCard() {
-    return {std::make_shared<const rt::Program>(cuda.program),
+    return {std::make_shared<const rt::Program>(images->cuda.program),
             std::shared_ptr<rt::Device>(std::shared_ptr<void>(), card), loaded.kernels};
   }
   Running onEmulator() {
     std::vector<rt::DeviceKernel> kernels;
-    for (size_t i = 0; i < emulatedImage.deviceKernels.size(); ++i)
-      kernels.push_back({emulatedImage.deviceKernels[i], cuda.program.kernels[i].symbol});
-    return {emulatedImage.program, *rt::EmuDevice::create({.threads = 1}), kernels};
+    const codegen::JitImage &image = images->emulated;
+    for (size_t i = 0; i < image.deviceKernels.size(); ++i)
+      kernels.push_back({image.deviceKernels[i], image.program->kernels[i].symbol});
+    return {image.program, *rt::EmuDevice::create({.threads = 1}), kernels};
   }
 
-  std::string graph = mlpGraph();
   ProcessDriver driver;
-  Compiler compiler;
-  codegen::JitImage emulatedImage;
-  codegen::CudaImage cuda;
+  const Images *images = nullptr;
   rt::CudaDevice *card = nullptr;
   rt::CudaKernels loaded;
 };
@@ -193,7 +204,7 @@ TEST_F(DeviceProgram, ProductsGoToTheLibraryAndAreRecordedWithTheRest) {
     losses.push_back(generated.call(*expected, batch)[0].item<float>());
 
   compile("cublaslt");
-  ASSERT_GE(cuda.program.libraryCalls.size(), 1u);
+  ASSERT_GE(images->cuda.program.libraryCalls.size(), 1u);
   Running run = onCard();
   run.library = std::make_shared<rt::CudaLibraries>(
       *card, rt::CudaLibraryOptions{.searchPath = folder.root.string()});

@@ -86,14 +86,11 @@ lintPart() {
 }
 
 # runCTest PRESET NAME [ctest options]: GoogleTest binaries also write one XML a binary, so that cases are counted.
-# Slow tests time themselves and use every core, so they run alone.
 runCTest() {
-  local preset=$1 name=$2 parallel
+  local preset=$1 name=$2
   shift 2
-  parallel=$(nproc)
-  [[ $name != e2e ]] || parallel=1
   GTEST_OUTPUT=xml:$RESULTS/$name.gtest/ ctest --test-dir "build/$preset" --output-on-failure --no-tests=error \
-    --timeout 900 -j "$parallel" --output-junit "$RESULTS/$name.ctest.xml" "$@"
+    --timeout 900 -j "$(nproc)" --output-junit "$RESULTS/$name.ctest.xml" "$@"
 }
 
 # libMLIR and libLLVM are not instrumented: a container that they grow and our code reads has no marks of its size.

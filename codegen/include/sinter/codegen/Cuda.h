@@ -7,8 +7,8 @@ namespace sinter::codegen {
 
 struct CudaOptions {
   std::vector<std::string> architectures; ///< {"sm_90", "sm_80"}
-  /// ptxas; empty: $SINTER_PTXAS, or the one in CUDA_HOME, PATH or /usr/local/cuda, and none if there
-  /// is none.
+  /// ptxas; empty: $SINTER_PTXAS, or the one in CUDA_HOME, PATH or /usr/local/cuda, and none if
+  /// there is none.
   std::string ptxas = {};
   bool assemble = true;        ///< false: PTX alone, for the driver of the card at hand
   CompileOptions compile = {}; ///< its `isa` has no meaning here
