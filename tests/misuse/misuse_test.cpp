@@ -378,8 +378,8 @@ TEST_F(Misuse, UnknownFlags) {
   EXPECT_HAS(messageOf(parse), "unknown option --sinter-sed; did you mean --sinter-seed?");
   words[2] = "--sinter-seed=x";
   EXPECT_HAS(messageOf(parse), "--sinter-seed: 'x' is no whole number");
-  words[2] = "--sinter-device=cuda";
-  EXPECT_HAS(messageOf(parse), "--sinter-device: 'cuda' is not one of cpu");
+  words[2] = "--sinter-device=gpu";
+  EXPECT_HAS(messageOf(parse), "--sinter-device: 'gpu' is not one of cpu");
   words[2] = "--sinter-seed";
   EXPECT_HAS(messageOf(parse), "--sinter-seed needs a value: --sinter-seed=N");
   words[2] = "--sinter-seed=12";
