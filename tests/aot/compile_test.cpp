@@ -142,6 +142,17 @@ TEST(Compile, MistakesAreNamedAndLeaveNothing) {
   refused(DIGITS_PACKAGE, library, {"--weights-file", MLP_WEIGHTS, "--isa=x86-64-v3"},
           {"conv0.weight", "missing"});
   refused(folder.file("none.mlirbc"), library, {}, {"none.mlirbc", "No such file"});
+  std::vector<const char *> embed = {"--weights=embed", "--weights-file", MLP_WEIGHTS};
+  auto refusedWith = [&](std::vector<std::string> flags,
+                         std::initializer_list<const char *> words) {
+    flags.insert(flags.end(), embed.begin(), embed.end());
+    refused(MLP_PACKAGE, library, flags, words);
+  };
+  refusedWith({"--target=cuda:sm_12"}, {"no CUDA architecture 'sm_12'", "sm_80, sm_90"});
+  refusedWith({"--target=cuda:sm_90", "--isa=x86-64-v3"}, {"--isa", "--target=cuda:sm_90"});
+  refusedWith({"--target=cuda:sm_90", "--vendor=onednn"}, {"--vendor=onednn", "nvidia"});
+  refusedWith({"--target=cuda:sm_90", "--ptxas=/nowhere/ptxas"}, {"/nowhere/ptxas"});
+  refusedWith({"--ptxas=/nowhere/ptxas"}, {"--ptxas", "--target=cuda"});
   EXPECT_EQ(folder.names(), std::vector<std::string>());
   EXPECT_EQ(compile(MLP_PACKAGE, library, {"--target=tpu"}).exitCode, 2);
 }

@@ -54,6 +54,10 @@ void addFlags(CLI::App &app, Flags &flags) {
          "--target", flags.target,
          "What runs it: cpu; cuda:sm_90,sm_80, CUDA cards of these and later architectures, "
          "which need the driver alone; emu, the emulated card")
+      ->check([](const std::string &target) -> std::string {
+        bool isKnown = target == "cpu" || target == "emu" || target.starts_with("cuda:");
+        return isKnown ? "" : "there are cpu, emu and cuda:<architectures>, as in cuda:sm_90,sm_80";
+      })
       ->type_name("<target>");
   app.add_option("--ptxas", flags.ptxas,
                  "The CUDA toolkit's assembler, for kernels that need no compiler in the driver. "
@@ -219,9 +223,6 @@ private:
           break;
         rest.remove_prefix(comma + 1);
       }
-    else if (target != "cpu" && target != "emu")
-      return makeError(Code::InvalidArgument, "--target=", target,
-                       ": there are cpu, emu and cuda with its architectures, cuda:sm_90,sm_80");
     if (options.target != "cpu" && !flags.isas.empty())
       return makeError(Code::InvalidArgument,
                        "--isa chooses the CPU's instruction sets, which --target=", target,
