@@ -54,8 +54,9 @@ FailureOr<CudaImage> compileCuda(ModuleOp module, const CudaOptions &options) {
     }
     architectures.push_back(found);
   }
-  std::string ptxas = cuda::findPtxas(options.ptxas);
-  if (ptxas.empty() && !options.ptxas.empty())
+  bool assembles = options.ptxas != kNoPtxas;
+  std::string ptxas = assembles ? cuda::findPtxas(options.ptxas) : "";
+  if (assembles && ptxas.empty() && !options.ptxas.empty())
     return emitError(loc) << options.ptxas << " is no program; name the CUDA toolkit's ptxas",
            failure();
   if (failed(optimiseGraph(module, options.compile, image.stats)))
