@@ -48,7 +48,8 @@ public:
 
   bool keeps(const Run &run) override {
     gpucheck::Case c;
-    c.name = run.name + (StringRef(run.function).starts_with("grad") ? ", gradient" : "");
+    c.name = StringRef(run.name).rtrim().str() +
+             (StringRef(run.function).starts_with("grad") ? ", gradient" : "");
     c.entry = run.function;
     for (const auto &[name, value] : run.variables)
       c.variables.push_back({name, toArray(value)});

@@ -233,8 +233,7 @@ int Checker::measure(const std::vector<fs::path> &files) {
 void Checker::libraryRecord(const char *name, const LibraryVerdict &verdict) {
   bool isAbsent = verdict.version.empty() && verdict.status.code() == Code::NotFound;
   const char *status = verdict.status.ok() ? "passed" : isAbsent ? "skipped" : "failed";
-  ++(verdict.status.ok() ? passed : failed);
-  failed -= isAbsent;
+  failed += !verdict.status.ok() && !isAbsent;
   std::printf("%s: %s%s%s\n", verdict.version.empty() ? name : verdict.version.c_str(), status,
               verdict.status.ok() ? "" : ": ", verdict.status.message().c_str());
   report(Record("library")

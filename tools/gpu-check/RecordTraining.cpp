@@ -192,7 +192,7 @@ int main(int argc, char **argv) try {
   std::string folder = argv[1];
   recordTraining<mnist::Cnn>(folder, "mnist_cnn", 0.01, digits(16, 50), mnist::normalise);
   // Its tensors exceed a card's cache, so that times tell of memory.
-  recordTraining<mnist::Cnn>(folder, "mnist_cnn_large", 0.01, digits(1024, 2), mnist::normalise);
+  recordTraining<mnist::Cnn>(folder, "mnist_cnn_large", 0.01, digits(1024, 1), mnist::normalise);
   recordTraining<sn::testing::Transformer>(folder, "transformer", 0.01, tokens(8, 10), asIs);
   return 0;
 } catch (const sn::Error &error) {

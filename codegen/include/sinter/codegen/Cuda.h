@@ -10,7 +10,8 @@ inline constexpr const char *kNoPtxas = "none";
 
 struct CudaOptions {
   std::vector<std::string> architectures; ///< {"sm_90", "sm_80"}
-  /// ptxas; empty: the one in CUDA_HOME, PATH or /usr/local/cuda, and none if there is none. `kNoPtxas`: none.
+  /// ptxas; empty: the one in CUDA_HOME, PATH or /usr/local/cuda, and none if there is none.
+  /// `kNoPtxas`: none.
   std::string ptxas = {};
   CompileOptions compile = {}; ///< its `isa` has no meaning here
 };
