@@ -1,6 +1,7 @@
 // The program gpu-check on the fake driver: what passes, what fails, and what it says.
 #include "made_packs.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +12,7 @@
 namespace sinter::gpucheck {
 namespace {
 
-struct Run {
+struct Outcome {
   int status;
   std::string output; ///< stderr too
   bool says(const char *text) const { return output.find(text) != output.npos; }
@@ -23,10 +24,10 @@ protected:
   ~Runner() override { std::filesystem::remove_all(folder); }
 
   void write(const Pack &pack) { ASSERT_OK(writePack(folder + "/" + pack.name + ".pack", pack)); }
-  Run run(const std::string &flags, const char *driver = SINTER_FAKE_CUDA) {
+  Outcome run(const std::string &flags, const char *driver = SINTER_FAKE_CUDA) {
     std::string command = std::string(SINTER_GPU_CHECK) + " --cuda-driver=" + driver +
                           " --packs=" + folder + " " + flags + " 2>&1";
-    Run result{-1, ""};
+    Outcome result{-1, ""};
     FILE *pipe = popen(command.c_str(), "r");
     char buffer[4096];
     while (size_t got = std::fread(buffer, 1, sizeof buffer, pipe))
@@ -39,11 +40,11 @@ protected:
 
 TEST_F(Runner, PassesAndFails) {
   write(countPack("count", "number_i32"));
-  Run right = run("--only=right");
+  Outcome right = run("--only=right");
   EXPECT_EQ(right.status, 0) << right.output;
   EXPECT_TRUE(right.says("1 passed, 0 failed")) << right.output;
   std::string results = folder + "/results.jsonl";
-  Run both = run("--results=" + results);
+  Outcome both = run("--results=" + results);
   EXPECT_EQ(both.status, 1) << both.output;
   EXPECT_TRUE(both.says("1 passed, 1 failed")) << both.output;
   EXPECT_TRUE(both.says("FAILED count: wrong\n  result 0, element [5] of i32[32]: got 5, expected "
@@ -72,7 +73,7 @@ TEST_F(Runner, ShardsHaveEachCaseOnce) {
 
 TEST_F(Runner, NoDeviceIsOneMessage) {
   write(countPack("count", "number_i32"));
-  Run none = run("", "/nowhere/libcuda.so");
+  Outcome none = run("", "/nowhere/libcuda.so");
   EXPECT_EQ(none.status, 4) << none.output;
   EXPECT_TRUE(none.says("gpu-check: the NVIDIA driver library is not there")) << none.output;
   EXPECT_EQ(std::count(none.output.begin(), none.output.end(), '\n'), 1) << none.output;
@@ -80,14 +81,14 @@ TEST_F(Runner, NoDeviceIsOneMessage) {
 
 TEST_F(Runner, KernelsThatDoNotLoadFailTheirCases) {
   write(countPack("count", "no_such_kernel"));
-  Run missing = run("");
+  Outcome missing = run("");
   EXPECT_EQ(missing.status, 1) << missing.output;
   EXPECT_TRUE(missing.says("no_such_kernel")) << missing.output;
   EXPECT_TRUE(missing.says("0 passed, 2 failed")) << missing.output;
   Pack broken = countPack("count", "number_i32");
   broken.code[0].bytes += "!";
   write(broken);
-  Run ptx = run("");
+  Outcome ptx = run("");
   EXPECT_EQ(ptx.status, 1) << ptx.output;
   EXPECT_TRUE(ptx.says("syntax error")) << ptx.output;
 }
@@ -97,13 +98,13 @@ TEST_F(Runner, ALostDeviceEndsTheRun) {
   write(faulty);
   write(countPack("b", "number_i32"));
   setenv("FAKE_CUDA", "fault_launch=0", 1);
-  Run lost = run("");
+  Outcome lost = run("");
   unsetenv("FAKE_CUDA");
   EXPECT_EQ(lost.status, 3) << lost.output;
   EXPECT_TRUE(lost.says("the device is lost")) << lost.output;
   EXPECT_TRUE(lost.says("net.count")) << lost.output; // the command's name
   EXPECT_TRUE(lost.says("0 passed, 1 failed")) << lost.output;
-  Run rest = run("--after='a: right' --only=right");
+  Outcome rest = run("--after='a: right' --only=right");
   EXPECT_EQ(rest.status, 0) << rest.output;
 }
 
@@ -112,25 +113,15 @@ TEST_F(Runner, KernelsAreTimed) {
   std::filesystem::create_directories(folder + "/training");
   write(countPack("training/count", "number_i32"));
   setenv("FAKE_CUDA", "memory=8589934592", 1);
-  Run measured = run("--measure");
+  Outcome measured = run("--measure");
   unsetenv("FAKE_CUDA");
   EXPECT_EQ(measured.status, 0) << measured.output;
   EXPECT_TRUE(measured.says("training/count: kernels of a step")) << measured.output;
   EXPECT_TRUE(measured.says("net.count")) << measured.output;
 }
 
-TEST_F(Runner, LibrariesAreCheckedOrSkippedByName) {
-  write(countPack("count", "number_i32"));
-  std::string libraries = folder + "/libraries";
-  std::filesystem::create_directories(libraries);
-  std::filesystem::copy_file(SINTER_FAKE_CUBLASLT, libraries + "/libcublasLt.so.13");
-  Run found = run("--check-libraries --cuda-libraries=" + libraries);
-  EXPECT_TRUE(found.says("cuBLASLt") && found.says("passed")) << found.output;
-  EXPECT_TRUE(found.says("cuDNN")) << found.output;
-}
-
 TEST_F(Runner, MistakesOfTheCommandLine) {
-  Run empty = run("");
+  Outcome empty = run("");
   EXPECT_EQ(empty.status, 2) << empty.output;
   EXPECT_TRUE(empty.says("no packs in")) << empty.output;
   write(countPack("count", "number_i32"));

@@ -106,6 +106,10 @@ StatusOr<double> copyBandwidth(rt::CudaDevice &device) {
 StatusOr<std::vector<KernelTime>> kernelTimes(LoadedPack &pack, const Case &c,
                                               rt::CudaDevice &device) {
   TimingDevice timing(device);
+  struct Release {
+    LoadedPack &pack;
+    ~Release() { pack.release(); } // it refers to the timing device
+  } release{pack};
   auto executable = pack.prepare(c, timing);
   if (!executable.ok())
     return executable.status();

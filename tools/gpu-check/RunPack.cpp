@@ -96,7 +96,7 @@ StatusOr<rt::Executable *> LoadedPack::prepare(const Case &c, rt::Device &device
                             [&](const rt::Entry &e) { return e.name == c.entry; });
   if (entry == shared->entries.end())
     return makeError(Code::Corrupt, pack.name, " has no entry '", c.entry, "'; record it again");
-  executable.reset();
+  release();
   store = std::make_unique<rt::VariableStore>();
   SINTER_RETURN_IF_ERROR(store->addAll(*shared));
   for (const NamedArray &variable : c.variables) {
@@ -145,7 +145,7 @@ Verdict LoadedPack::run(const Case &c, size_t mostSteps) {
         verdict.failures.push_back(c.steps.size() > 1 ? concat("step ", s, ": ", wrong) : wrong);
     }
   }
-  executable.reset(); // what it has on the device goes back
+  release();
   return verdict;
 }
 

@@ -35,6 +35,8 @@ public:
   /// The case's entry on `device`, which is the target's or one that passes everything on to it,
   /// with its variables as they are at first. One at a time.
   StatusOr<rt::Executable *> prepare(const Case &c, rt::Device &device);
+  /// Drops what `prepare` made, and what it has on the device.
+  void release() { executable.reset(); }
 
   const rt::Program &program() const { return *shared; }
   double loadSeconds() const { return loaded.seconds; }
