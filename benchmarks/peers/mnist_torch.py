@@ -11,23 +11,22 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-DTYPES = {"F32": np.float32, "I64": np.int64, "U8": np.uint8}
+DTYPES = {"F32": torch.float32, "I64": torch.int64, "U8": torch.uint8}
 
 
 def loadSafetensors(path):
-    raw = path.read_bytes()
+    raw = bytearray(path.read_bytes())
     (size,) = struct.unpack("<Q", raw[:8])
     tensors = {}
     for name, entry in json.loads(raw[8 : 8 + size]).items():
         if name != "__metadata__":
             begin, end = (8 + size + offset for offset in entry["data_offsets"])
-            values = np.frombuffer(raw[begin:end], DTYPES[entry["dtype"]]).reshape(entry["shape"])
-            tensors[name] = torch.from_numpy(values.copy())
+            values = torch.frombuffer(raw[begin:end], dtype=DTYPES[entry["dtype"]])
+            tensors[name] = values.reshape(entry["shape"])
     return tensors
 
 

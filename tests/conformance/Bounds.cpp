@@ -119,22 +119,31 @@ static std::string compareEach(const ReferenceTensor &expected, const ReferenceT
              : "";
 }
 
-std::string compare(const ReferenceTensor &expected, const ReferenceTensor &actual,
-                    const Bound &bound, int64_t terms, const ReferenceTensor *scale) {
+Allowance allowanceOf(const ReferenceTensor &expected, const Bound &bound, int64_t terms,
+                      const ReferenceTensor *scale) {
   Precision p = precisionOf(expected.element());
   if (bound.of == Bound::Of::OneF32)
     p.computed = 0x1p-23;
-  double relative =
+  Allowance allowance;
+  allowance.relative =
       p.stored * bound.roundings + p.computed * (bound.ulps + bound.perTerm * double(terms));
-  double largest =
-      bound.of == Bound::Of::Tensor && expected.isFloat() ? largestFinite(expected) : 0;
+  allowance.absolute = p.tiny;
+  if (bound.of == Bound::Of::Tensor && expected.isFloat())
+    allowance.floor = largestFinite(expected);
+  if (bound.of == Bound::Of::One || bound.of == Bound::Of::OneF32)
+    allowance.floor = 1;
+  if (bound.of == Bound::Of::Terms && scale)
+    allowance.scale = *scale;
+  return allowance;
+}
+
+std::string compare(const ReferenceTensor &expected, const ReferenceTensor &actual,
+                    const Allowance &allowance) {
   return compareEach(expected, actual, [&](int64_t i) {
-    double magnitude = std::abs(expected.real(i));
-    if (bound.of == Bound::Of::Terms && scale)
-      magnitude = std::max(magnitude, scale->real(i));
-    if (bound.of == Bound::Of::One || bound.of == Bound::Of::OneF32)
-      magnitude = std::max(1.0, magnitude);
-    return relative * std::max(magnitude, largest) + p.tiny;
+    double magnitude = std::max(std::abs(expected.real(i)), allowance.floor);
+    if (allowance.scale)
+      magnitude = std::max(magnitude, allowance.scale->real(i));
+    return allowance.relative * magnitude + allowance.absolute;
   });
 }
 

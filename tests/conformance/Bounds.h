@@ -23,10 +23,19 @@ std::optional<std::map<std::string, Bound>> readBounds(const std::string &path);
 /// Distance from 1 to the next number of a float type.
 double roundingUnit(mlir::Type type);
 
-/// "" if `actual` is within the bound everywhere, else what is wrong and where. `scale`: the op on
-/// absolute values, for Bound::Of::Terms.
+/// What a bound comes to for one tensor: |actual - expected| <= relative * max(|expected|, floor,
+/// scale) + absolute.
+struct Allowance {
+  double relative = 0, floor = 0, absolute = 0;
+  std::optional<ir::ReferenceTensor> scale = {};
+};
+/// `scale`: the op on absolute values, for Bound::Of::Terms.
+Allowance allowanceOf(const ir::ReferenceTensor &expected, const Bound &bound, int64_t terms,
+                      const ir::ReferenceTensor *scale = nullptr);
+
+/// "" if `actual` is within the allowance everywhere, else what is wrong and where.
 std::string compare(const ir::ReferenceTensor &expected, const ir::ReferenceTensor &actual,
-                    const Bound &bound, int64_t terms, const ir::ReferenceTensor *scale = nullptr);
+                    const Allowance &allowance);
 /// The same with an allowance relative to the tensor's largest value.
 std::string compareLoosely(const ir::ReferenceTensor &expected, const ir::ReferenceTensor &actual,
                            double tolerance);

@@ -155,58 +155,67 @@ std::vector<ReferenceTensor> Suite::scalesOf(size_t index) {
   return scales ? std::move(*scales) : std::vector<ReferenceTensor>();
 }
 
+Run Suite::runOf(const char *kind, size_t index, Tensors arguments) const {
+  auto compiled = cast<FunctionOpInterface>(function(kind, index, *module));
+  Run run;
+  run.name = cases[index].name;
+  run.function = compiled.getName().str();
+  run.arguments = std::move(arguments);
+  llvm::append_range(run.results, compiled.getResultTypes());
+  run.variables = cases[index].variables;
+  return run;
+}
+
 void Suite::checkForward(Backend &backend, size_t index) {
   Case &c = cases[index];
   Bound allowed = bound(op.mnemonic, "default");
   allowed.ulps *= c.row.condition;
   allowed.perTerm *= c.row.condition;
-  std::map<std::string, ReferenceTensor> variables = c.variables;
-  auto results = runCompiled(backend, "f", index, c.arguments, variables);
-  if (!results)
-    return;
+  Run run = runOf("f", index, c.arguments);
   std::vector<ReferenceTensor> scales;
   if (allowed.of == Bound::Of::Terms)
     scales = scalesOf(index);
-  ASSERT_EQ(results->size(), c.results.size()) << c.name << ": " << backend.name();
-  for (size_t r = 0; r < results->size(); ++r) {
+  for (size_t r = 0; r < c.results.size(); ++r) {
     const ReferenceTensor *scale = r < scales.size() ? &scales[r] : nullptr;
-    if (std::string wrong = compare(c.results[r], (*results)[r], allowed, c.row.terms, scale);
-        !wrong.empty())
-      ADD_FAILURE() << c.name << ": " << backend.name() << ": result " << r << ": " << wrong;
+    run.expected.push_back({Expectation::Of::Result, unsigned(r), "result " + std::to_string(r),
+                            c.results[r], allowanceOf(c.results[r], allowed, c.row.terms, scale)});
   }
   for (const auto &[name, value] : c.variablesAfter)
-    if (std::string wrong = compare(value, variables[name], allowed, c.row.terms); !wrong.empty())
-      ADD_FAILURE() << c.name << ": " << backend.name() << ": variable " << name << ": " << wrong;
+    run.expected.push_back(
+        {Expectation::Of::Variable, 0, name, value, allowanceOf(value, allowed, c.row.terms)});
+  checkRun(backend, std::move(run));
 }
 
 void Suite::checkBackward(Backend &backend, size_t index) {
   Case &c = cases[index];
-  std::map<std::string, ReferenceTensor> variables = c.variables;
-  auto gradients = runCompiled(backend, "grad", index, c.allArguments(), variables);
-  if (!gradients)
-    return;
-  ASSERT_EQ(gradients->size(), c.gradients.size()) << c.name << ": " << backend.name();
-  for (size_t g = 0; g < gradients->size(); ++g)
-    if (std::string wrong = compare(c.gradients[g], (*gradients)[g],
-                                    bound(op.mnemonic + "_gradient", "gradient"), c.row.terms);
-        !wrong.empty())
-      ADD_FAILURE() << c.name << ": " << backend.name() << ": gradient of operand "
-                    << c.differentiated[g] << ": " << wrong;
+  Run run = runOf("grad", index, c.allArguments());
+  const Bound &allowed = bound(op.mnemonic + "_gradient", "gradient");
+  for (size_t g = 0; g < c.gradients.size(); ++g)
+    run.expected.push_back({Expectation::Of::Result, unsigned(g),
+                            "gradient of operand " + std::to_string(c.differentiated[g]),
+                            c.gradients[g], allowanceOf(c.gradients[g], allowed, c.row.terms)});
+  checkRun(backend, std::move(run));
 }
 
-std::optional<std::vector<ReferenceTensor>>
-Suite::runCompiled(Backend &backend, const char *kind, size_t index,
-                   ArrayRef<ReferenceTensor> arguments,
-                   std::map<std::string, ReferenceTensor> &variables) {
-  auto compiled = cast<FunctionOpInterface>(function(kind, index, *module));
-  std::string error;
-  auto results =
-      backend.run(compiled.getName(), arguments, compiled.getResultTypes(), variables, error);
+void Suite::checkRun(Backend &backend, Run run) {
   ++totals.compiledRuns;
-  if (succeeded(results))
-    return std::move(*results);
-  ADD_FAILURE() << cases[index].name << ": " << backend.name() << ": @" << kind << ": " << error;
-  return std::nullopt;
+  if (backend.keeps(run))
+    return;
+  std::string error, where = run.name + ": " + backend.name() + ": ";
+  auto results = backend.run(run, error);
+  if (failed(results)) {
+    ADD_FAILURE() << where << "@" << run.function << ": " << error;
+    return;
+  }
+  size_t wanted = llvm::count_if(
+      run.expected, [](const Expectation &e) { return e.of == Expectation::Of::Result; });
+  ASSERT_EQ(results->size(), wanted) << where;
+  for (const Expectation &e : run.expected) {
+    const ReferenceTensor &actual =
+        e.of == Expectation::Of::Result ? (*results)[e.position] : run.variables[e.name];
+    if (std::string wrong = compare(e.value, actual, e.allowance); !wrong.empty())
+      ADD_FAILURE() << where << e.name << ": " << wrong;
+  }
 }
 
 void Suite::checkBackend(Backend &backend) {
@@ -215,6 +224,7 @@ void Suite::checkBackend(Backend &backend) {
   for (size_t i = 0; i < cases.size(); ++i) // only finite differences need the loss itself
     if (Operation *loss = function("loss", i, *copy))
       loss->erase();
+  copy->setSymName(op.mnemonic);
   if (failed(backend.compile(*copy))) {
     ADD_FAILURE() << op.mnemonic << ": " << backend.name()
                   << " can't compile the rows: " << diagnostics;
@@ -225,6 +235,8 @@ void Suite::checkBackend(Backend &backend) {
     if (!cases[i].differentiated.empty())
       checkBackward(backend, i);
   }
+  if (std::string error; failed(backend.finish(error)))
+    ADD_FAILURE() << op.mnemonic << ": " << backend.name() << ": " << error;
 }
 
 } // namespace sinter::conformance

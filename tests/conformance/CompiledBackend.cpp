@@ -21,7 +21,7 @@ template <class T> static void copyAs(const ReferenceTensor &from, const rt::Arr
     data[i] = from.isFloat() ? T(from.at(i).real) : T(from.at(i).integer);
 }
 
-static rt::Array toArray(const ReferenceTensor &tensor) {
+rt::Array toArray(const ReferenceTensor &tensor) {
   DType dtype = ir::dtypeOf(tensor.element());
   rt::Array array = rt::Array::empty(dtype, rt::Dims(tensor.dims()));
   auto *bits = static_cast<uint16_t *>(array.data());
@@ -91,28 +91,26 @@ public:
     return success();
   }
 
-  FailureOr<std::vector<ReferenceTensor>>
-  run(StringRef function, ArrayRef<ReferenceTensor> arguments, ArrayRef<Type> results,
-      std::map<std::string, ReferenceTensor> &variables, std::string &error) override {
+  FailureOr<std::vector<ReferenceTensor>> run(Run &run, std::string &error) override {
     rt::VariableStore store;
     if (Status added = store.addAll(*image.program); !added.ok())
       return error = added.message(), failure();
-    for (auto &[name, value] : variables)
+    for (auto &[name, value] : run.variables)
       store.find(name)->storage().copyFrom(toArray(value).data(), store.find(name)->bytes());
     std::vector<rt::Array> inputs;
-    for (const ReferenceTensor &argument : arguments)
+    for (const ReferenceTensor &argument : run.arguments)
       inputs.push_back(toArray(argument));
-    auto outputs = call(function, inputs, store);
+    auto outputs = call(run.function, inputs, store);
     if (!outputs.ok())
       return error = outputs.status().message(), failure();
-    for (auto &[name, value] : variables) {
+    for (auto &[name, value] : run.variables) {
       auto stored = store.find(name)->read();
       if (!stored.ok())
         return error = stored.status().message(), failure();
       value = toTensor(*stored, value.element());
     }
     std::vector<ReferenceTensor> tensors;
-    for (auto [output, type] : llvm::zip_equal(*outputs, results))
+    for (auto [output, type] : llvm::zip_equal(*outputs, run.results))
       tensors.push_back(toTensor(output, cast<RankedTensorType>(type).getElementType()));
     return tensors;
   }

@@ -68,9 +68,8 @@ private:
   mlir::Operation *function(const char *kind, size_t index, mlir::ModuleOp in) const;
   std::optional<Tensors> interpretOne(const char *kind, size_t index, ir::Rounding rounding,
                                       TensorsRef arguments, mlir::ModuleOp in);
-  std::optional<Tensors> runCompiled(Backend &backend, const char *kind, size_t index,
-                                     TensorsRef arguments,
-                                     std::map<std::string, ir::ReferenceTensor> &variables);
+  Run runOf(const char *kind, size_t index, Tensors arguments) const;
+  void checkRun(Backend &backend, Run run);
   void checkForward(Backend &backend, size_t index);
   void checkBackward(Backend &backend, size_t index);
   Tensors scalesOf(size_t index);

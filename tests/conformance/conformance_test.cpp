@@ -1,6 +1,8 @@
-// usage: conformance_test [--interpreter-only | --device=emu | --print] [GoogleTest's flags]
+// usage: conformance_test [--interpreter-only | --device=emu | --record=DIR | --print]
+//                         [GoogleTest's flags]
 //   --interpreter-only   leave compiled code out
 //   --device=emu         only CUDA kernels on the emulated card, against the interpreter
+//   --record=DIR         compile for cards and keep all runs in packs, for tools/gpu-check
 //   --print              print the module of each op's rows instead of running it, for sinter-opt
 //
 // The op conformance suite: one test an op of the dialect, made from its definitions. See
@@ -79,8 +81,12 @@ int main(int argc, char **argv) {
     return 1;
   Environment environment{std::move(*ops), std::move(*bounds), {}, {}};
   environment.printOnly = option == "--print";
-  environment.compiledOnly = option == "--device=emu";
-  if (option.empty() || environment.compiledOnly)
+  constexpr std::string_view kRecord = "--record=";
+  bool records = option.starts_with(kRecord);
+  environment.compiledOnly = option == "--device=emu" || records;
+  if (records)
+    environment.backends.push_back(makeRecorder(std::string(option.substr(kRecord.size()))));
+  else if (option.empty() || environment.compiledOnly)
     environment.backends = makeBackends(environment.compiledOnly ? "emu" : "cpu");
   for (const OpInfo &op : environment.ops)
     if (!isMadeByPasses(op))

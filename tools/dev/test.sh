@@ -3,7 +3,7 @@
 # A part that fails does not stop the next one. Sourced by ./dev.
 
 RESULTS=$PWD/build/results
-ALL_PARTS=(lint unit lit conformance e2e docs headers asan tsan)
+ALL_PARTS=(lint unit lit conformance e2e gpu-check docs headers asan tsan)
 
 runTests() {
   local part started failed=()
@@ -27,6 +27,7 @@ runPart() {
     unit) buildPart release && runCTest release unit --label-exclude 'slow|gpu|lit|conformance' ;;
     conformance) buildPart release && conformancePart ;;
     e2e) buildPart release && runCTest release e2e --label-regex slow ;;
+    gpu-check) buildPart release && step gpu-check gpuCheck ;;
     lit) buildPart release && runLit tests ;;
     docs) buildPart release && step docs python3 tools/dev/docs.py --check ;;
     runtime) buildPart runtime && runCTest runtime runtime ;;

@@ -33,23 +33,8 @@ std::string isaList() {
   return list;
 }
 
-void addFlags(CLI::App &app, Flags &flags) {
-  app.add_option("package", flags.package, "The graph: MLIR bytecode, or its text")
-      ->required()
-      ->type_name("<g.mlirbc>");
-  app.add_option("-o,--output", flags.output,
-                 "What to make: lib.so holds the runtime and needs nothing of sinter; lib.o and "
-                 "lib.a hold the model alone, and are linked with libsinter_artifact, _core, _io, "
-                 "_base and "
-                 "_no_vendor or _cpu_onednn with _vendor_support; for CUDA also _cuda")
-      ->required()
-      ->type_name("<file>");
-  app.add_option("--header", flags.header, "Write the C header of the artifact here")
-      ->type_name("<file>");
-  app.add_option("--name", flags.name,
-                 "C identifier; the artifact exports <name>_api. Default: that of the output, "
-                 "libmnist.so gives mnist")
-      ->type_name("<id>");
+/// What runs it, and by what code.
+void addTargetFlags(CLI::App &app, Flags &flags) {
   app.add_option(
          "--target", flags.target,
          "What runs it: cpu; cuda:sm_90,sm_80, CUDA cards of these and later architectures, "
@@ -76,6 +61,26 @@ void addFlags(CLI::App &app, Flags &flags) {
          "and cuDNN) on CUDA cards, or none, so that the artifact depends on the C++ library "
          "alone. Default, auto: onednn on the CPU, else none")
       ->check(CLI::IsMember({"auto", "onednn", "nvidia", "none"}));
+}
+
+void addFlags(CLI::App &app, Flags &flags) {
+  app.add_option("package", flags.package, "The graph: MLIR bytecode, or its text")
+      ->required()
+      ->type_name("<g.mlirbc>");
+  app.add_option("-o,--output", flags.output,
+                 "What to make: lib.so holds the runtime and needs nothing of sinter; lib.o and "
+                 "lib.a hold the model alone, and are linked with libsinter_artifact, _core, _io, "
+                 "_base and "
+                 "_no_vendor or _cpu_onednn with _vendor_support; for CUDA also _cuda")
+      ->required()
+      ->type_name("<file>");
+  app.add_option("--header", flags.header, "Write the C header of the artifact here")
+      ->type_name("<file>");
+  app.add_option("--name", flags.name,
+                 "C identifier; the artifact exports <name>_api. Default: that of the output, "
+                 "libmnist.so gives mnist")
+      ->type_name("<id>");
+  addTargetFlags(app, flags);
   app.add_option("--weights", flags.weights,
                  "embed: inside the artifact; external: a safetensors file beside it, mapped when "
                  "an instance is created")
