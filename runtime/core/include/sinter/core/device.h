@@ -47,6 +47,14 @@ public:
                      const WorkOrigin &origin) = 0;
 };
 
+/// What a pointer parameter of a launch points to.
+struct DeviceBuffer {
+  const void *first = nullptr;
+  size_t bytes = 0;
+  std::string_view name;
+  bool written = true; ///< false: the kernel may only read it
+};
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -68,6 +76,13 @@ public:
   /// returns.
   virtual Status launch(const DeviceKernel &kernel, const LaunchShape &shape, void *const *params,
                         const WorkOrigin &origin) = 0;
+
+  /// Whether `describeBuffers` should come before each launch; only devices that check kernels
+  /// look.
+  virtual bool wantsBuffers() const { return false; }
+  /// What the first parameters of the next launch point to, in order; copied before the call
+  /// returns.
+  virtual void describeBuffers(std::span<const DeviceBuffer>) {}
 
   /// Waits until all enqueued work is done.
   virtual Status synchronize() = 0;
