@@ -149,7 +149,7 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramOptions program;
-  program.emit = emulated ? cuda::emitter(cuda::targetOf(module)) : emitter({isa->lanes});
+  program.emit = emulated ? cuda::emitter(cuda::targetOf(module, options)) : emitter({isa->lanes});
   StringRef vendor = options.vendor;
   program.library = libraryOf(vendor != "auto" ? vendor : emulated ? "none" : "onednn");
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);

@@ -98,7 +98,7 @@ static LogicalResult compileForEmulator(ModuleOp module, const ArtifactOptions &
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   FailureOr<rt::Program> built =
-      buildProgram(module, *kernels, {.emit = cuda::emitter(cuda::targetOf(module))});
+      buildProgram(module, *kernels, {.emit = cuda::emitter(cuda::targetOf(module, options.compile))});
   if (failed(built))
     return failure();
   result.program = std::move(*built);

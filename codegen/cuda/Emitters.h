@@ -2,16 +2,18 @@
 #pragma once
 
 #include "kernel/GroupCode.h"
+#include "sinter/codegen/Compile.h"
 
 namespace sinter::codegen::cuda {
 
 /// What kernels of one program have in common.
 struct Target {
   unsigned symbols = 0; ///< the program's; every kernel takes the values of all
+  bool deterministic = true;
 };
 
-/// The target that fits a module's symbols.
-Target targetOf(mlir::ModuleOp module);
+/// The target that fits a module's symbols, and the options.
+Target targetOf(mlir::ModuleOp module, const CompileOptions &options);
 EmitGroup emitter(Target target);
 
 GroupCode emitPointwise(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,

@@ -25,8 +25,9 @@ int64_t dividingLanes(AffineExpr size, int64_t most) {
   return lanes;
 }
 
-Target targetOf(ModuleOp module) {
+Target targetOf(ModuleOp module, const CompileOptions &options) {
   Target target;
+  target.deterministic = options.deterministic;
   if (auto symbols = module->getAttrOfType<ArrayAttr>(kSymbolsAttr))
     target.symbols = unsigned(symbols.size());
   return target;

@@ -31,7 +31,8 @@ public:
       throw Error(concat(card->name(), " is ", card->card().name, ", sm_", card->card().capability,
                          ": too old, sinter needs sm_80; run on another card or the cpu"));
     if (chosenVendor != "none")
-      openLibraries(platform.options().libraries);
+      openLibraries(
+          {.searchPath = platform.options().libraries, .deterministic = options.deterministic});
   }
 
   llvm::FailureOr<Loaded> load(mlir::ModuleOp module, codegen::CompileOptions options) override {
@@ -70,9 +71,8 @@ private:
     return index;
   }
 
-  void openLibraries(const std::string &searchPath) {
-    auto libraries = std::make_shared<rt::CudaLibraries>(
-        *card, rt::CudaLibraryOptions{.searchPath = searchPath});
+  void openLibraries(const rt::CudaLibraryOptions &wanted) {
+    auto libraries = std::make_shared<rt::CudaLibraries>(*card, wanted);
     Status products = libraries->openProducts(), convolutions = libraries->openConvolutions();
     if (chosenVendor == "nvidia") {
       check(products);

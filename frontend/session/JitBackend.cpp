@@ -93,6 +93,7 @@ rt::Hooks JitBackend::hooks() {
 Loaded JitBackend::load(mlir::ModuleOp module, const std::string &entry) {
   codegen::CompileOptions options;
   options.fuse = session.options.fuse;
+  options.deterministic = session.options.deterministic;
   options.dumpIr = session.options.dumpIr;
   options.printFusion = session.options.printFusion;
   std::string message;

@@ -113,6 +113,10 @@ const Flag kFlags[] = {
      [](Options &o, std::string_view flag, std::string_view value) {
        o.fuse = truth(flag, value);
      }},
+    {"deterministic", "", "=off: let sums on a card come out in any order, which is faster",
+     [](Options &o, std::string_view flag, std::string_view value) {
+       o.deterministic = truth(flag, value);
+     }},
     {"verbose", "", "=off: no line for each compilation",
      [](Options &o, std::string_view flag, std::string_view value) {
        o.verbose = truth(flag, value);

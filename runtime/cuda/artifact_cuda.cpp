@@ -49,7 +49,8 @@ Status open(const sinter_artifact_image &image, const char *device,
   result.code = std::move(loaded->code);
   if (image.vendor == SINTER_VENDOR_NVIDIA)
     result.library = std::make_shared<CudaLibraries>(
-        **card, CudaLibraryOptions{.searchPath = platform.options().libraries});
+        **card,
+        CudaLibraryOptions{.searchPath = platform.options().libraries, .deterministic = true});
   return {};
 }
 

@@ -23,7 +23,7 @@ struct Flags {
   std::string package, output, header, name, target = "cpu", vendor = "auto", weights = "external",
                                              weightsFile, ptxas;
   std::vector<std::string> isas, dumpIr;
-  bool printFusion = false, noFuse = false;
+  bool printFusion = false, noFuse = false, anyOrder = false;
 };
 
 std::string isaList() {
@@ -81,6 +81,8 @@ void addFlags(CLI::App &app, Flags &flags) {
                  "libmnist.so gives mnist")
       ->type_name("<id>");
   addTargetFlags(app, flags);
+  app.add_flag("--any-order", flags.anyOrder,
+               "On cards: sums may come out in any order, by atomics, which is faster");
   app.add_option("--weights", flags.weights,
                  "embed: inside the artifact; external: a safetensors file beside it, mapped when "
                  "an instance is created")
@@ -265,6 +267,7 @@ private:
       options.isas = flags.isas;
     }
     options.compile.fuse = !flags.noFuse;
+    options.compile.deterministic = !flags.anyOrder;
     options.compile.dumpIr = flags.dumpIr;
     options.compile.printFusion = flags.printFusion;
     auto read = Package::read(flags.package);

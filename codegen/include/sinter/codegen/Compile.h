@@ -26,6 +26,8 @@ struct CompileOptions {
   /// (cuBLASLt and cuDNN) or "cublaslt" (products alone) on cards; "none"; "auto": onednn on the
   /// CPU.
   std::string vendor = "auto";
+  /// Cards: the same bits from the same step. False: scatters may add by atomics, in any order.
+  bool deterministic = true;
   /// False: one naive kernel an op (the yardstick of the fusion tests).
   bool fuse = true;
   /// "after:<pass>" prints the IR after that pass to stderr, "all" after every one.
