@@ -50,6 +50,8 @@ int64_t knownDivisor(Value index) {
     int64_t product;
     return llvm::MulOverflow(of(0), of(1), product) ? 1 : product;
   }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return of(0);
   return isa<arith::SelectOp>(op) ? std::gcd(of(1), of(2)) : 1;
 }
 
