@@ -127,6 +127,19 @@ Status DeviceSide::begin(std::span<const Argument> inputs) {
   return {};
 }
 
+/// Tells the device where each buffer ends, which it cannot know as they share the arena.
+void DeviceSide::describe(const ShapePlan &plan, const Step &step) {
+  const Command &command = entry.commands[step.command];
+  described.clear();
+  for (size_t i = 0; i < command.buffers.size(); ++i) {
+    const Buffer &buffer = entry.buffers[command.buffers[i]];
+    std::string_view name = buffer.name == kNone ? "" : program.strings[buffer.name];
+    described.push_back(
+        {step.buffers[i], size_t(plan.values[buffer.bytes]), name, writesOperand(command, i)});
+  }
+  device.describeBuffers(described);
+}
+
 Status DeviceSide::launch(const ShapePlanner &planner, const ShapePlan &plan, const Step &step) {
   const Command &command = entry.commands[step.command];
   CommandInfo about = planner.info(step.command);
@@ -142,6 +155,8 @@ Status DeviceSide::launch(const ShapePlanner &planner, const ShapePlan &plan, co
     params.push_back(&step.buffers[i]);
   for (const int64_t &symbol : plan.symbols)
     params.push_back(const_cast<int64_t *>(&symbol)); // the device only reads it
+  if (device.wantsBuffers())
+    describe(plan, step);
   return device.launch(kernels[command.target], shape, params.data(), {about.name, about.location});
 }
 

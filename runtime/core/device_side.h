@@ -56,6 +56,7 @@ private:
   Status placeConstants();
   Status grow(Block &block, int64_t bytes, const WorkOrigin &origin);
   WorkOrigin owner(std::string_view name) const { return {name, ""}; }
+  void describe(const ShapePlan &plan, const Step &step);
   Status launch(const ShapePlanner &planner, const ShapePlan &plan, const Step &step);
 
   Device &device;
@@ -67,6 +68,7 @@ private:
   Block arena;
   uint64_t growths = 1; ///< changes when an address did
   std::vector<void *> params;
+  std::vector<DeviceBuffer> described;
 };
 
 } // namespace sinter::rt

@@ -31,7 +31,7 @@ struct EmuDevice::Impl {
   Status checkParams(const sinter_emu_kernel &kernel, void *const *params,
                      const WorkOrigin &origin) const;
   Status run(const sinter_emu_kernel &kernel, const LaunchShape &shape, const Params &params,
-             const std::vector<EmuBuffer> &buffers, const WorkOrigin &origin);
+             const std::vector<DescribedBuffer> &buffers, const WorkOrigin &origin);
   void addCounts(const Launch &launch, const Monitoring &monitoring,
                  const std::vector<std::unique_ptr<Monitor>> &monitors);
 
@@ -39,7 +39,7 @@ struct EmuDevice::Impl {
   std::unique_ptr<DeviceMemory> memory;
   ThreadPool pool;
   std::vector<std::unique_ptr<BlockRunner>> runners; ///< one a worker; the device's thread only
-  std::vector<EmuBuffer> nextBuffers;                ///< of the next launch
+  std::vector<DescribedBuffer> nextBuffers;          ///< of the next launch
   mutable std::mutex countsMutex;
   std::vector<KernelCounts> counts;
   Stream stream; ///< the last, so that its thread ends before what it uses goes
@@ -188,7 +188,7 @@ Status EmuDevice::Impl::checkParams(const sinter_emu_kernel &kernel, void *const
 
 Status EmuDevice::launch(const DeviceKernel &handle, const LaunchShape &shape, void *const *values,
                          const WorkOrigin &origin) {
-  std::vector<EmuBuffer> buffers;
+  std::vector<DescribedBuffer> buffers;
   buffers.swap(impl->nextBuffers);
   auto *kernel = static_cast<const sinter_emu_kernel *>(handle.handle);
   if (!kernel || kernel->abi_version != SINTER_EMU_ABI_VERSION)
@@ -205,7 +205,7 @@ Status EmuDevice::launch(const DeviceKernel &handle, const LaunchShape &shape, v
 }
 
 Status EmuDevice::Impl::run(const sinter_emu_kernel &kernel, const LaunchShape &shape,
-                            const Params &params, const std::vector<EmuBuffer> &buffers,
+                            const Params &params, const std::vector<DescribedBuffer> &buffers,
                             const WorkOrigin &origin) {
   Findings findings(kernel, shape);
   Launch launch{kernel, shape, params.pointers(), memory->delta(), findings};
@@ -267,8 +267,13 @@ void EmuDevice::Impl::addCounts(const Launch &launch, const Monitoring &monitori
 
 Status EmuDevice::synchronize() { return impl->stream.synchronize(); }
 
-void EmuDevice::describeBuffers(std::span<const EmuBuffer> buffers) {
-  impl->nextBuffers.assign(buffers.begin(), buffers.end());
+bool EmuDevice::wantsBuffers() const { return impl->options.check; }
+
+void EmuDevice::describeBuffers(std::span<const DeviceBuffer> buffers) {
+  impl->nextBuffers.clear();
+  for (const DeviceBuffer &buffer : buffers)
+    impl->nextBuffers.push_back({reinterpret_cast<uint64_t>(buffer.first), buffer.bytes,
+                                 std::string(buffer.name), buffer.written});
 }
 
 std::vector<KernelCounts> EmuDevice::counts() const {

@@ -25,26 +25,26 @@ static int64_t indexBefore(const Allocations &allocations, uint64_t address) {
   return next - allocations.begin() - 1;
 }
 
+/// `buffer`: what is described to be there; null: nothing.
 static ParamRange rangeOf(const Allocations &allocations, uint64_t address,
-                          std::span<const EmuBuffer> buffers) {
+                          const DescribedBuffer *buffer) {
   ParamRange range;
   int64_t index = indexBefore(allocations, address);
   if (index < 0 || address - allocations[index].address > allocations[index].bytes)
     return {address, 0, address ? "no memory of the device" : "a null pointer"};
   const Allocation &allocation = allocations[index];
   range = {allocation.address, allocation.bytes, allocation.owner, true, uint32_t(index)};
-  for (const EmuBuffer &buffer : buffers)
-    if (reinterpret_cast<uint64_t>(buffer.first) == address) {
-      range.address = address;
-      range.bytes =
-          std::min<uint64_t>(buffer.bytes, allocation.address + allocation.bytes - address);
-      range.name = buffer.name;
-      range.written = buffer.written;
-    }
+  if (buffer && buffer->address == address) {
+    range.address = address;
+    range.bytes =
+        std::min<uint64_t>(buffer->bytes, allocation.address + allocation.bytes - address);
+    range.name = buffer->name;
+    range.written = buffer->written;
+  }
   return range;
 }
 
-Monitoring::Monitoring(const Launch &launch, std::span<const EmuBuffer> buffers, bool check,
+Monitoring::Monitoring(const Launch &launch, std::span<const DescribedBuffer> buffers, bool check,
                        bool count)
     : check(check) {
   const sinter_emu_kernel &kernel = launch.kernel;
@@ -52,7 +52,8 @@ Monitoring::Monitoring(const Launch &launch, std::span<const EmuBuffer> buffers,
     uint64_t address = 0;
     if (kernel.params[i].is_pointer)
       std::memcpy(&address, launch.params[i], sizeof(address));
-    params.push_back(kernel.params[i].is_pointer ? rangeOf(*launch.allocations, address, buffers)
+    const DescribedBuffer *buffer = i < buffers.size() ? &buffers[i] : nullptr;
+    params.push_back(kernel.params[i].is_pointer ? rangeOf(*launch.allocations, address, buffer)
                                                  : ParamRange());
   }
   for (uint32_t i = 0; i < kernel.site_count; ++i) {
@@ -70,6 +71,49 @@ Monitoring::Monitoring(const Launch &launch, std::span<const EmuBuffer> buffers,
     blockAccesses.emplace(launch, globalGranule);
   if (count)
     touched.emplace(*launch.allocations, globalGranule);
+  findSites(launch);
+}
+
+/// Whether a site can write something of `range`.
+static bool mayWrite(const sinter_emu_site &site, const std::vector<ParamRange> &params,
+                     const ParamRange &range) {
+  if (!(site.flags & SINTER_EMU_WRITES) || site.space == SINTER_EMU_SPACE_SHARED)
+    return false;
+  if (site.param < 0)
+    return true;
+  const ParamRange &written = params[size_t(site.param)];
+  return written.address < range.address + range.bytes &&
+         range.address < written.address + written.bytes;
+}
+
+void Monitoring::findSites(const Launch &launch) {
+  const sinter_emu_kernel &kernel = launch.kernel;
+  std::span<const sinter_emu_site> all(kernel.sites, kernel.site_count);
+  std::vector<bool> writable;
+  for (const ParamRange &range : params)
+    writable.push_back(std::any_of(all.begin(), all.end(), [&](const sinter_emu_site &site) {
+      return site.bytes != 0 && mayWrite(site, params, range);
+    }));
+  for (const sinter_emu_site &site : all) {
+    SiteFacts &facts = sites.emplace_back();
+    facts.shared = site.space == SINTER_EMU_SPACE_SHARED;
+    if (site.bytes == 0 || (!facts.shared && site.param < 0))
+      continue;
+    uint64_t bytes = launch.sharedBytes();
+    if (!facts.shared) {
+      const ParamRange &range = params[size_t(site.param)];
+      if ((site.flags & SINTER_EMU_WRITES) && !range.written)
+        continue;
+      facts.first = range.address;
+      bytes = range.bytes;
+      facts.allocation = range.allocation;
+      facts.base = bytes ? (*launch.allocations)[range.allocation].address : 0;
+      facts.watched = touched || writable[size_t(site.param)];
+    }
+    facts.known = site.bytes <= bytes;
+    facts.reach = bytes - site.bytes;
+    facts.misaligned = site.align - 1u;
+  }
 }
 
 Monitor::Monitor(Launch &launch, Monitoring &shared)
@@ -106,6 +150,32 @@ void Monitor::warpBarrier(uint32_t warp, uint32_t lanes) {
 }
 
 void *Monitor::access(const sinter_emu_thread &thread, uint64_t address, uint32_t site) {
+  const SiteFacts &facts = shared.sites[site];
+  if (!facts.known || address - facts.first > facts.reach || (address & facts.misaligned))
+    return accessClosely(thread, address, site);
+  auto *host = facts.shared ? thread.block->shared + address
+                            : reinterpret_cast<unsigned char *>(address + launch.delta);
+  if (facts.watched)
+    watch(thread,
+          {uint8_t(facts.shared ? SINTER_EMU_SPACE_SHARED : SINTER_EMU_SPACE_GLOBAL), host,
+           address - facts.base, facts.allocation},
+          site);
+  return host;
+}
+
+void Monitor::watch(const sinter_emu_thread &thread, const Place &place, uint32_t site) {
+  if (checker)
+    checker->access(thread, place, site);
+  if (shared.blockAccesses && place.space == SINTER_EMU_SPACE_GLOBAL) {
+    const sinter_emu_site &kind = launch.kernel.sites[site];
+    shared.blockAccesses->note(kind.flags & SINTER_EMU_WRITES, place.allocation, place.offset,
+                               kind.bytes, blockIndex(*thread.block), site);
+  }
+  if (counter)
+    counter->access(thread, place, site);
+}
+
+void *Monitor::accessClosely(const sinter_emu_thread &thread, uint64_t address, uint32_t site) {
   const sinter_emu_site &kind = launch.kernel.sites[site];
   Place place;
   bool valid = resolve(thread, address, site, place);
@@ -120,15 +190,8 @@ void *Monitor::access(const sinter_emu_thread &thread, uint64_t address, uint32_
     std::memset(sink.data(), 0xff, sink.size());
     return sink.data();
   }
-  if (place.space != SINTER_EMU_SPACE_GENERIC) {
-    if (checker)
-      checker->access(thread, place, site);
-    if (shared.blockAccesses && place.space == SINTER_EMU_SPACE_GLOBAL)
-      shared.blockAccesses->note(kind.flags & SINTER_EMU_WRITES, place.allocation, place.offset,
-                                 kind.bytes, blockIndex(*thread.block), site);
-    if (counter)
-      counter->access(thread, place, site);
-  }
+  if (place.space != SINTER_EMU_SPACE_GENERIC)
+    watch(thread, place, site);
   return place.host;
 }
 

@@ -20,6 +20,13 @@
 
 namespace sinter::rt::emu {
 
+/// A DeviceBuffer that owns its name.
+struct DescribedBuffer {
+  uint64_t address = 0, bytes = 0;
+  std::string name;
+  bool written = true;
+};
+
 /// What a parameter points to.
 struct ParamRange {
   uint64_t address = 0, bytes = 0;
@@ -28,16 +35,33 @@ struct ParamRange {
   uint32_t allocation = 0; ///< its index
 };
 
+/// What is known of a site before the launch: where its accesses are right without a closer look.
+struct SiteFacts {
+  uint64_t first = 0, reach = 0; ///< right from `first` to `first + reach`
+  uint64_t misaligned = 0;       ///< bits that no right address has
+  uint64_t base = 0;             ///< of the allocation
+  uint32_t allocation = 0;
+  bool known = false;  ///< false: nothing of the above is
+  bool shared = false; ///< in shared memory
+  /// Somebody looks at right accesses, too. Nobody looks at reads of what no thread can write.
+  bool watched = true;
+};
+
 struct Monitoring {
-  Monitoring(const Launch &launch, std::span<const EmuBuffer> buffers, bool check, bool count);
+  Monitoring(const Launch &launch, std::span<const DescribedBuffer> buffers, bool check,
+             bool count);
 
   std::vector<ParamRange> params;
+  std::vector<SiteFacts> sites;
   uint32_t mostBytes = 0;                        ///< of an access
   uint32_t globalGranule = 4, sharedGranule = 4; ///< divide every access
   bool check;
   std::optional<BlockAccesses>
       blockAccesses;              ///< when checking kernels for which it means something
   std::optional<Touched> touched; ///< when counting
+
+private:
+  void findSites(const Launch &launch);
 };
 
 class Monitor {
@@ -56,6 +80,8 @@ public:
   const Counter *counted() const { return counter ? &*counter : nullptr; }
 
 private:
+  void *accessClosely(const sinter_emu_thread &thread, uint64_t address, uint32_t site);
+  void watch(const sinter_emu_thread &thread, const Place &place, uint32_t site);
   bool resolve(const sinter_emu_thread &thread, uint64_t address, uint32_t site, Place &place);
   bool resolveGlobal(const sinter_emu_thread &thread, uint64_t address, uint32_t site,
                      Place &place);

@@ -3,6 +3,8 @@
 #include "emulator_kernels.h"
 #include "emulator_support.h"
 
+#include <algorithm>
+
 namespace sinter::codegen::test {
 namespace {
 
@@ -48,7 +50,7 @@ TEST(EmulatorCheck, BuffersOfOneAllocationAreToldApart) {
   Gpu gpu(checking());
   auto *arena = static_cast<char *>(gpu.upload(std::vector<float>(300, 1.0f), "arena"));
   void *a = arena, *b = arena + 400, *c = arena + 800;
-  const rt::EmuBuffer buffers[] = {{a, 400, "a", false}, {b, 400, "b", false}, {c, 400, "c", true}};
+  rt::DeviceBuffer buffers[] = {{a, 400, "a", false}, {b, 400, "b", false}, {c, 400, "c", true}};
   void *other = gpu.allocate(404);
   EXPECT_EQ(gpu.run(kernels["vector_add"], shapeOf(1, 101), a, b, other, 101), "");
   gpu.device->describeBuffers(buffers);
@@ -56,7 +58,8 @@ TEST(EmulatorCheck, BuffersOfOneAllocationAreToldApart) {
   gpu.device->describeBuffers(buffers);
   std::string error = gpu.run(kernels["vector_add"], shapeOf(1, 128), a, b, c, 101);
   EXPECT_CONTAINS(error, "0 bytes past the end of 'a' (400 bytes)");
-  gpu.device->describeBuffers(buffers);
+  std::rotate(std::begin(buffers), std::begin(buffers) + 1, std::end(buffers));
+  gpu.device->describeBuffers(buffers); // b, c, a
   error = gpu.run(kernels["vector_add"], shapeOf(1, 128), b, c, a, 100);
   EXPECT_CONTAINS(error, "write to an input at test.cu:15: writes 4 bytes at 0 of 'a'");
 }

@@ -188,4 +188,17 @@ TEST(EmulatedStep, Mlp) { checkEmulated<mnist::Mlp>(digits(16), 50, mnist::norma
 TEST(EmulatedStep, Cnn) { checkEmulated<mnist::Cnn>(digits(16), 50, mnist::normalise); }
 TEST(EmulatedStep, Transformer) { checkEmulated<sn::testing::Transformer>(tokens(8), 10, asIs); }
 
+/// A step whose kernels the emulated card checks: a finding would be its error. Checks change no
+/// bit of it.
+template <class Net> void checkChecked(const Batch<Array> &batch, Tensor (*prepare)(Tensor)) {
+  Outcome plain = train<Net>(with({"--sinter-device=emu"}), batch, 1, prepare);
+  Outcome checked =
+      train<Net>(with({"--sinter-device=emu", "--sinter-emu=check"}), batch, 1, prepare);
+  EXPECT_EQ(plain.losses, checked.losses);
+}
+
+TEST(CheckedStep, Mlp) { checkChecked<mnist::Mlp>(digits(16), mnist::normalise); }
+TEST(CheckedStep, Cnn) { checkChecked<mnist::Cnn>(digits(16), mnist::normalise); }
+TEST(CheckedStep, Transformer) { checkChecked<sn::testing::Transformer>(tokens(8), asIs); }
+
 } // namespace

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace sinter::rt {
@@ -32,6 +33,14 @@ struct LaunchShape {
 struct WorkOrigin {
   std::string_view name;     ///< the command's, "layer_norm.gelu"
   std::string_view location; ///< "train.cc:31"
+};
+
+/// What a pointer parameter of a launch points to.
+struct DeviceBuffer {
+  const void *first = nullptr;
+  size_t bytes = 0;
+  std::string_view name;
+  bool written = true; ///< false: the kernel may only read it
 };
 
 class Device {
@@ -55,6 +64,13 @@ public:
   /// returns.
   virtual Status launch(const DeviceKernel &kernel, const LaunchShape &shape, void *const *params,
                         const WorkOrigin &origin) = 0;
+
+  /// Whether `describeBuffers` should come before each launch; only devices that check kernels
+  /// look.
+  virtual bool wantsBuffers() const { return false; }
+  /// What the first parameters of the next launch point to, in order; copied before the call
+  /// returns.
+  virtual void describeBuffers(std::span<const DeviceBuffer>) {}
 
   /// Waits until all enqueued work is done.
   virtual Status synchronize() = 0;

@@ -35,14 +35,6 @@ struct EmuOptions {
   uint32_t mostShared = 227 << 10; ///< bytes a block; an H100's and H200's limit
 };
 
-/// What one of the next launch's buffers is, told to `check` where buffers share an allocation.
-struct EmuBuffer {
-  const void *first = nullptr;
-  size_t bytes = 0;
-  std::string name;
-  bool written = true; ///< false: the kernel may only read it
-};
-
 class EmuDevice final : public Device {
 public:
   /// Fails if there is no address space for the memory.
@@ -58,10 +50,9 @@ public:
   Status launch(const DeviceKernel &kernel, const LaunchShape &shape, void *const *params,
                 const WorkOrigin &origin) override;
   Status synchronize() override;
-
-  /// What the next launch's pointers point to. A parameter at the first byte of one of them must
-  /// stay within it.
-  void describeBuffers(std::span<const EmuBuffer> buffers);
+  /// To check, where buffers share an allocation: a parameter must stay within its buffer.
+  bool wantsBuffers() const override;
+  void describeBuffers(std::span<const DeviceBuffer> buffers) override;
 
   /// What was counted since the last `resetCounts`, one entry a kernel, in order of first launch.
   /// Synchronize first.
