@@ -47,7 +47,7 @@ GroupCode emitPointwise(ModuleOp module, GroupOp group, StringRef name, const Ta
   } else {
     AffineExpr length = domain.back();
     ArrayRef<AffineExpr> outer = ArrayRef<AffineExpr>(domain).drop_back();
-    int64_t lanes = emitter.lanesPossible() ? lanesFor(length, target) : 1;
+    int64_t lanes = lanesPossible(group) ? lanesFor(length, target) : 1;
     int64_t grain = grainElements(group), rowElements = estimatedElements({length});
     AffineExpr rows = product(outer, context);
     if (rowElements >= grain || isOne(rows)) {

@@ -4,8 +4,8 @@
 // A block owns a tile of C, a thread of it kPerThread x kPerThread elements, kSide apart. Slices of
 // A and B go through shared memory. Where tiles are too few for the card, the depth is cut into
 // chunks whose partial products a second kernel adds in order.
-#include "Emitters.h"
-#include "ThreadKernel.h"
+#include "GroupKernels.h"
+#include "Strides.h"
 
 #include "kernel/Reducer.h"
 
@@ -20,36 +20,28 @@ namespace {
 
 constexpr int64_t kSide = 16, kPerThread = 4, kTile = kSide * kPerThread, kDepth = 16;
 constexpr int64_t kTileThreads = kSide * kSide;
-constexpr int64_t kPadded = kTile + 1; ///< keeps the banks of a column apart
+/// Keeps the banks of neighbouring depths apart, of which a warp writes two lines at once.
+constexpr int64_t kPadded = kTile + 2;
 
-struct ContractionBuilder {
-  ModuleOp module;
-  GroupOp group;
-  std::string name;
-  const Target &target;
+struct ContractionBuilder : GroupKernels {
   ContractionOpInterface contraction;
   ContractionSizes s = contraction.contractionSizes();
   Type type = computeType(elementType(contraction->getResult(0)));
-  MLIRContext *context = group.getContext();
-  unsigned inputs = unsigned(group.getInputs().size()),
-           outputs = unsigned(group.getOutputs().size());
-  Operation *yield = group.getBody().front().getTerminator();
-  GroupCode code = {};
+  bool alongDepth[2] = {runsAlongDepth(0), runsAlongDepth(1)};
   int64_t chunk = 0; ///< depth of a chunk; 0: the depth is not cut
 
-  ThreadKernel start(StringRef suffix, AffineExpr blocks, ArrayRef<unsigned> read,
-                     ArrayRef<unsigned> written) {
-    SmallVector<unsigned> operands = llvm::to_vector(llvm::seq<unsigned>(0, inputs));
-    llvm::append_range(operands, read);
-    llvm::append_range(operands, written);
-    std::string symbol = name + suffix.str();
-    code.kernels.push_back(
-        {symbol, simplify(blocks), 0, operands, unsigned(written.size()), kTileThreads});
-    return ThreadKernel(module, symbol, group.getLoc(), group.getBody().getArguments(),
-                        unsigned(read.size() + written.size()), target.symbols, kTileThreads);
-  }
-  SmallVector<unsigned> results() const {
-    return llvm::to_vector(llvm::seq<unsigned>(inputs, inputs + outputs));
+  /// Whether neighbours in depth are closer in the memory of factor `side` than neighbouring rows
+  /// of A or columns of B, so that a warp reads along the depth.
+  bool runsAlongDepth(unsigned side) {
+    auto stride = [&](bool alongDepth) {
+      auto found = strideOfLoad(group, target.symbols, [&](ThreadKernel &k, Value index) {
+        bool isRow = alongDepth == (side == 1);
+        k.factor(contraction, side, k.index(0), isRow ? index : k.index(0),
+                 isRow ? k.index(0) : index);
+      });
+      return found ? std::abs(*found) : std::numeric_limits<int64_t>::max();
+    };
+    return stride(true) < stride(false);
   }
   AffineExpr chunks() const {
     return chunk ? simplify(s.k.ceilDiv(chunk)) : constantDim(1, context);
@@ -82,16 +74,23 @@ struct ContractionBuilder {
     return k.select(isInside, value, k.number(0, type));
   }
 
+  /// Depth and line (row of A, column of B) of the slice's element that a thread copies.
+  std::pair<Value, Value> placeInSlice(ThreadKernel &k, unsigned side, Value element) {
+    if (alongDepth[side])
+      return {k.remainder(element, kDepth), k.quotient(element, kDepth)};
+    return {k.quotient(element, kTile), k.remainder(element, kTile)};
+  }
+
   /// Copies a slice of A, as A[k][row], and of B, as B[k][column], from depth `first` on.
   void copySlices(ThreadKernel &k, Value batch, Value row, Value column, Value first, Value end,
                   Value left, Value right) {
     for (int64_t i = 0; i < kTile * kDepth / kTileThreads; ++i) {
       Value element = k.add(k.thread(), k.index(i * kTileThreads));
-      Value depth = k.remainder(element, kDepth), line = k.quotient(element, kDepth);
+      auto [depth, line] = placeInSlice(k, 0, element);
       k.storeShared(left,
                     factor(k, 0, batch, k.add(row, line), k.dim(s.m), k.add(first, depth), end),
                     k.add(k.mul(depth, k.index(kPadded)), line));
-      Value deep = k.quotient(element, kTile), across = k.remainder(element, kTile);
+      auto [deep, across] = placeInSlice(k, 1, element);
       k.storeShared(right,
                     factor(k, 1, batch, k.add(first, deep), end, k.add(column, across), k.dim(s.n)),
                     k.add(k.mul(deep, k.index(kPadded)), across));
@@ -133,8 +132,8 @@ struct ContractionBuilder {
       code.temporaries.push_back(tensorType({chunks(), s.batch, s.m, s.n}, type));
       written = {inputs + outputs};
     }
-    ThreadKernel k =
-        start(chunk ? "_partial" : "", chunks() * s.batch * rowTiles * columnTiles, {}, written);
+    ThreadKernel k = start(chunk ? "_partial" : "", chunks() * s.batch * rowTiles * columnTiles,
+                           kTileThreads, {}, written);
     Values place = k.delinearize(k.block(), {chunks(), s.batch, rowTiles, columnTiles});
     Value batch = place[1], row = k.mul(place[2], k.index(kTile)),
           column = k.mul(place[3], k.index(kTile));
@@ -179,7 +178,8 @@ struct ContractionBuilder {
   /// A thread adds the partial products of one element.
   void combine() {
     AffineExpr total = simplify(s.batch * s.m * s.n);
-    ThreadKernel k = start("_combine", total.ceilDiv(kTileThreads), {inputs + outputs}, results());
+    ThreadKernel k =
+        start("_combine", total.ceilDiv(kTileThreads), kTileThreads, {inputs + outputs}, results());
     Value element = k.add(k.mul(k.block(), k.index(kTileThreads)), k.thread());
     k.when(k.less(element, k.dim(total)), [&] {
       Values sum = k.loop(k.index(0), k.dim(chunks()), 1, ValueRange{k.number(0, type)},
@@ -202,7 +202,7 @@ GroupCode emitContraction(ModuleOp module, GroupOp group, StringRef name, const 
   for (Operation &op : group.getBody().front())
     if (auto found = dyn_cast<ContractionOpInterface>(op))
       contraction = found;
-  ContractionBuilder builder{module, group, name.str(), target, contraction};
+  ContractionBuilder builder{{module, group, name.str(), target}, contraction};
   builder.product();
   return std::move(builder.code);
 }

@@ -18,6 +18,10 @@ EmitGroup emitter(Target target);
 
 GroupCode emitPointwise(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
                         const Target &target);
+/// A pointwise group that reads inputs across the grain of its results, by tiles in shared memory;
+/// nullopt where none is read so.
+std::optional<GroupCode> emitTransposed(mlir::ModuleOp module, ir::GroupOp group,
+                                        llvm::StringRef name, const Target &target);
 GroupCode emitReduction(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
                         const Target &target);
 GroupCode emitScatter(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,

@@ -1,6 +1,4 @@
-#include "Emitters.h"
-
-#include "kernel/KernelEmitter.h"
+#include "GroupKernels.h"
 
 using namespace mlir;
 using namespace sinter::ir;
@@ -23,6 +21,22 @@ int64_t dividingLanes(AffineExpr size, int64_t most) {
   while (lanes > 1 && !size.isMultipleOf(lanes))
     lanes /= 2;
   return lanes;
+}
+
+ThreadKernel GroupKernels::start(StringRef suffix, AffineExpr blocks, int64_t threads,
+                                 ArrayRef<unsigned> read, ArrayRef<unsigned> written) {
+  SmallVector<unsigned> operands = llvm::to_vector(llvm::seq<unsigned>(0, inputs));
+  llvm::append_range(operands, read);
+  llvm::append_range(operands, written);
+  std::string symbol = name + suffix.str();
+  code.kernels.push_back(
+      {symbol, simplify(blocks), 0, operands, unsigned(written.size()), threads});
+  return ThreadKernel(module, symbol, group.getLoc(), group.getBody().getArguments(),
+                      unsigned(read.size() + written.size()), target.symbols, threads);
+}
+
+SmallVector<unsigned> GroupKernels::results() const {
+  return llvm::to_vector(llvm::seq<unsigned>(inputs, inputs + outputs));
 }
 
 Target targetOf(ModuleOp module, const CompileOptions &options) {

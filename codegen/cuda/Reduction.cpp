@@ -8,7 +8,7 @@
 // Where what is kept gives too few blocks, the reduced space is cut into chunks (by shape) whose
 // accumulators go to a temporary, and a second kernel combines them. Every grouping is fixed by
 // shape, so the same bits come out whatever the device.
-#include "Emitters.h"
+#include "GroupKernels.h"
 #include "Threads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -23,16 +23,8 @@ constexpr int64_t kRowThreads = 256;
 /// Blocks that fill a large card a few times over.
 constexpr int64_t kManyBlocks = 1024;
 
-struct ReductionBuilder {
-  ModuleOp module;
-  GroupOp group;
-  std::string name;
-  const Target &target;
+struct ReductionBuilder : GroupKernels {
   ReductionLayout layout{group};
-  MLIRContext *context = group.getContext();
-  GroupCode code = {};
-  unsigned inputs = unsigned(group.getInputs().size()),
-           outputs = unsigned(group.getOutputs().size());
   Dims keptSizes = layout.sizes(layout.kept), reducedSizes = layout.sizes(layout.reduced);
   AffineExpr rows = product(keptSizes, context), length = product(reducedSizes, context);
   int64_t lanes = chooseLanes();
@@ -51,21 +43,6 @@ struct ReductionBuilder {
         if (!lanesPossible(layout.yield->getOperand(output), layout.lane))
           return 1;
     return dividingLanes(layout.domain[layout.lane], vectorWidth(group));
-  }
-
-  ThreadKernel start(StringRef suffix, AffineExpr blocks, int64_t threads, ArrayRef<unsigned> read,
-                     ArrayRef<unsigned> written) {
-    SmallVector<unsigned> operands = llvm::to_vector(llvm::seq<unsigned>(0, inputs));
-    llvm::append_range(operands, read);
-    llvm::append_range(operands, written);
-    std::string symbol = name + suffix.str();
-    code.kernels.push_back(
-        {symbol, simplify(blocks), 0, operands, unsigned(written.size()), threads});
-    return ThreadKernel(module, symbol, group.getLoc(), group.getBody().getArguments(),
-                        unsigned(read.size() + written.size()), target.symbols, threads);
-  }
-  SmallVector<unsigned> results() const {
-    return llvm::to_vector(llvm::seq<unsigned>(inputs, inputs + outputs));
   }
 
   //===-- indices -----------------------------------------------------------------------------===//
@@ -415,7 +392,7 @@ struct ReductionBuilder {
 } // namespace
 
 GroupCode emitReduction(ModuleOp module, GroupOp group, StringRef name, const Target &target) {
-  ReductionBuilder builder{module, group, name.str(), target};
+  ReductionBuilder builder{{module, group, name.str(), target}};
   if (builder.layout.rows) {
     builder.chooseChunks(1);
     if (builder.chunk)

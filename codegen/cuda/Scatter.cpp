@@ -1,7 +1,6 @@
 // Scatters: a thread owns one element of the result and looks through the whole index, in order, so
 // that sums are reproducible.
-#include "Emitters.h"
-#include "ThreadKernel.h"
+#include "GroupKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -72,13 +71,13 @@ Value scatterAdd(ThreadKernel &k, ScatterAddOp op, ArrayRef<Value> place) {
 } // namespace
 
 GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Target &target) {
-  Block &body = group.getBody().front();
-  ThreadKernel k(module, name, group.getLoc(), body.getArguments(), 1, target.symbols,
-                 kScatterThreads);
-  Operation *op = &body.front();
+  GroupKernels kernels{module, group, name.str(), target};
+  Operation *op = &group.getBody().front().front();
   Value result = op->getResult(0);
   Dims dims = dimsOf(result);
-  AffineExpr total = product(dims, group.getContext());
+  AffineExpr total = product(dims, kernels.context);
+  ThreadKernel k =
+      kernels.start("", total.ceilDiv(kScatterThreads), kScatterThreads, {}, kernels.results());
   Value element = k.add(k.mul(k.block(), k.index(kScatterThreads)), k.thread());
   k.when(k.less(element, k.dim(total)), [&] {
     SmallVector<Value> place = k.delinearize(element, dims);
@@ -88,10 +87,7 @@ GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Targ
     k.store(unsigned(group.getInputs().size()), result, asIndices(place), value);
   });
   k.finish();
-  GroupCode code;
-  code.kernels.push_back({name.str(), simplify(total.ceilDiv(kScatterThreads)), 0,
-                          allOperands(group), 1, kScatterThreads});
-  return code;
+  return std::move(kernels.code);
 }
 
 } // namespace sinter::codegen::cuda

@@ -25,6 +25,8 @@ ThreadKernel::ThreadKernel(ModuleOp module, StringRef name, Location loc, ValueR
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                     b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  // One block a multiprocessor will do: the assembler must not spill to make room for more.
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(1));
   llvm::append_range(pointers, entry->getArguments().take_front(operands));
   auto read = [&](Value id) { return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), id); };
   blockIndex = read(NVVM::BlockIdXOp::create(b, loc, b.getI32Type()));
@@ -41,8 +43,12 @@ int64_t knownDivisor(Value index) {
   if (auto constant = getConstantIntValue(index))
     return std::abs(*constant);
   Operation *op = index.getDefiningOp();
-  if (!op)
-    return 1;
+  if (!op) {
+    auto loop = dyn_cast<scf::ForOp>(index.getParentBlock()->getParentOp());
+    if (!loop || index != loop.getInductionVar())
+      return 1;
+    return std::gcd(knownDivisor(loop.getLowerBound()), knownDivisor(loop.getStep()));
+  }
   auto of = [&](unsigned i) { return knownDivisor(op->getOperand(i)); };
   if (isa<arith::AddIOp, arith::SubIOp, arith::RemUIOp, arith::MinSIOp>(op))
     return std::gcd(of(0), of(1));
@@ -50,6 +56,8 @@ int64_t knownDivisor(Value index) {
     int64_t product;
     return llvm::MulOverflow(of(0), of(1), product) ? 1 : product;
   }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+    return of(0);
   return isa<arith::SelectOp>(op) ? std::gcd(of(1), of(2)) : 1;
 }
 

@@ -41,6 +41,7 @@ public:
 private:
   mlir::Value symbol(unsigned position) override;
   unsigned alignment(mlir::Type type, mlir::Value linear) const override;
+  bool prefersNarrowIndices() const override { return true; }
   mlir::Value exchangeWord(mlir::Value word, int64_t distance);
 
   mlir::ModuleOp module;

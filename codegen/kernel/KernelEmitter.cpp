@@ -81,14 +81,23 @@ Value KernelEmitter::dim(AffineExpr size) {
 
 SmallVector<Value> KernelEmitter::delinearize(Value linear, ArrayRef<AffineExpr> dims) {
   SmallVector<Value> result(dims.size());
+  auto total = constantSize(product(dims, b.getContext()));
+  bool narrow = prefersNarrowIndices() && total && *total <= std::numeric_limits<int32_t>::max();
+  auto number = [&](Value value) -> Value {
+    return narrow ? Value(arith::IndexCastOp::create(b, loc, b.getI32Type(), value)) : value;
+  };
+  auto asIndex = [&](Value value) -> Value {
+    return narrow ? Value(arith::IndexCastUIOp::create(b, loc, b.getIndexType(), value)) : value;
+  };
+  linear = number(linear);
   for (size_t i = dims.size(); i-- > 0;) {
     if (isOne(dims[i])) {
       result[i] = index(0);
       continue;
     }
     bool outermost = llvm::all_of(dims.take_front(i), isOne);
-    Value size = dim(dims[i]);
-    result[i] = outermost ? linear : Value(arith::RemUIOp::create(b, loc, linear, size));
+    Value size = number(dim(dims[i]));
+    result[i] = asIndex(outermost ? linear : Value(arith::RemUIOp::create(b, loc, linear, size)));
     if (!outermost)
       linear = arith::DivUIOp::create(b, loc, linear, size);
   }

@@ -78,6 +78,8 @@ protected:
                      mlir::ValueRange inputs);
   /// The value of a symbol as i64, emitted where the builder stands.
   virtual mlir::Value symbol(unsigned position) = 0;
+  /// Whether indices are taken apart as 32-bit numbers where they are known to fit.
+  virtual bool prefersNarrowIndices() const { return false; }
   /// Whether lanes from this linear index on may be accessed at once, as one aligned vector.
   virtual unsigned alignment(mlir::Type type, mlir::Value linear) const;
 

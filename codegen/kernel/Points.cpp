@@ -17,7 +17,8 @@ SmallVector<Index> Points::indexOf(Value output, ArrayRef<Index> at) {
   return result;
 }
 
-bool Points::lanesPossible() const {
+bool lanesPossible(GroupOp group) {
+  Operation *yield = group.getBody().front().getTerminator();
   return llvm::all_of(yield->getOperands(), [](Value output) {
     Dims dims = dimsOf(output);
     int64_t last = int64_t(dims.size()) - 1;

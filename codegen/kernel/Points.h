@@ -6,14 +6,15 @@
 
 namespace sinter::codegen {
 
+/// Whether lanes may run along the last dimension of a pointwise group's results.
+bool lanesPossible(ir::GroupOp group);
+
 struct Points {
   ir::GroupOp group;
   KernelEmitter &k;
   mlir::Operation *yield = group.getBody().front().getTerminator();
   ir::Dims domain = ir::dimsOf(yield->getOperand(0));
 
-  /// Whether lanes may run along the domain's last dimension.
-  bool lanesPossible() const;
   /// Computes all outputs at `at` before storing any: an output may share its buffer with an input.
   void emit(llvm::ArrayRef<ir::Index> at);
 

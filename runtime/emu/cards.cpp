@@ -53,16 +53,17 @@ double KernelCounts::sectorEfficiency() const {
 
 double KernelCounts::bytesOverMinimum() const {
   uint64_t distinct = read.distinctBytes + written.distinctBytes;
-  return distinct ? double(bytesMoved()) / double(distinct) : 1;
+  return distinct ? double(bytesFetched()) / double(distinct) : 1;
 }
 
 Roofline roofline(const KernelCounts &counts, const Card &card) {
   Roofline result;
   uint64_t footprint = 32 * (counts.read.distinctSectors + counts.written.distinctSectors);
-  uint64_t moved = counts.bytesMoved();
+  uint64_t moved = counts.bytesMoved(), fetched = counts.bytesFetched();
   // What fits the cache comes from memory once; what does not comes every time.
   bool fits = footprint <= card.cacheBytes * std::max<uint64_t>(counts.launches, 1);
-  result.memorySeconds = double(fits ? std::min(footprint, moved) : moved) / card.memoryBandwidth;
+  result.memorySeconds =
+      double(fits ? std::min(footprint, fetched) : fetched) / card.memoryBandwidth;
   result.cacheSeconds = double(moved) / card.cacheBandwidth;
   double perSecond = card.multiprocessors * card.clock;
   uint64_t all = 0;

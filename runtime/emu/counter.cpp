@@ -41,8 +41,8 @@ void Touched::addTo(MemoryCounts &read, MemoryCounts &written) const {
     addTo(i % 2 ? written : read, maps[i]);
 }
 
-Counter::Counter(const Launch &launch, Touched &touched)
-    : launch(launch), touched(touched), siteCount(launch.kernel.site_count),
+Counter::Counter(const Launch &launch, Touched &touched, Kept &kept)
+    : launch(launch), touched(touched), kept(kept), siteCount(launch.kernel.site_count),
       logs(siteCount * ((launch.threads() + SINTER_EMU_WARP - 1) / SINTER_EMU_WARP)) {}
 
 void Counter::access(const sinter_emu_thread &thread, const Place &place, uint32_t site) {
@@ -98,6 +98,14 @@ void Counter::count(const sinter_emu_site &site, const Row &row) {
   }
 }
 
+/// Whether the request is to a buffer that stays in the cache.
+bool Counter::isKept(const sinter_emu_site &site, const Row &row) const {
+  if (site.param >= 0)
+    return kept.params[size_t(site.param)];
+  uint64_t allocation = row.offsets[std::countr_zero(row.lanes)] >> kAllocationShift;
+  return (*launch.allocations)[allocation].bytes <= kept.bytes;
+}
+
 void Counter::countGlobal(const sinter_emu_site &site, const Row &row, uint32_t width) {
   std::array<uint64_t, SINTER_EMU_WARP> sectors;
   size_t lanes = 0;
@@ -106,16 +114,21 @@ void Counter::countGlobal(const sinter_emu_site &site, const Row &row, uint32_t 
   std::sort(sectors.begin(), sectors.begin() + lanes);
   auto distinct = std::unique(sectors.begin(), sectors.begin() + lanes) - sectors.begin();
   constexpr uint64_t offsetMask = (uint64_t(1) << kAllocationShift) - 1;
+  bool stays = isKept(site, row);
   for (bool write : {false, true}) {
     if (!(site.flags & (write ? SINTER_EMU_WRITES : SINTER_EMU_READS)))
       continue;
     MemoryCounts &counts = write ? written : read;
     ++counts.requests;
     counts.sectors += uint64_t(distinct);
+    counts.fetchedSectors += stays ? 0 : uint64_t(distinct);
     counts.requestedBytes += lanes * width;
     for (uint32_t left = row.lanes; left != 0; left &= left - 1) {
       uint64_t offset = row.offsets[std::countr_zero(left)];
-      touched.mark(write, uint32_t(offset >> kAllocationShift), offset & offsetMask, width);
+      uint32_t allocation = uint32_t(offset >> kAllocationShift);
+      touched.mark(write, allocation, offset & offsetMask, width);
+      if (stays)
+        kept.touched.mark(write, allocation, offset & offsetMask, width);
     }
   }
 }
@@ -155,6 +168,7 @@ void Counter::addTo(KernelCounts &counts) const {
   for (auto [to, from] : {std::pair{&counts.read, &read}, std::pair{&counts.written, &written}}) {
     to->requests += from->requests;
     to->sectors += from->sectors;
+    to->fetchedSectors += from->fetchedSectors;
     to->requestedBytes += from->requestedBytes;
   }
   counts.sharedRequests += sharedRequests;

@@ -36,9 +36,19 @@ private:
   size_t mapCount;
 };
 
+/// What of a launch stays in the card's cache, and what of it was touched.
+struct Kept {
+  Kept(const Allocations &allocations, uint32_t granule, uint64_t bytes)
+      : touched(allocations, granule), bytes(bytes) {}
+
+  Touched touched;
+  uint64_t bytes;           ///< of the largest buffer that does
+  std::vector<bool> params; ///< by parameter: whether what it points to does
+};
+
 class Counter {
 public:
-  Counter(const Launch &launch, Touched &touched);
+  Counter(const Launch &launch, Touched &touched, Kept &kept);
 
   void access(const sinter_emu_thread &thread, const Place &place, uint32_t site);
   /// The lanes of all warps are done with what they do before a barrier or the block's end.
@@ -62,8 +72,11 @@ private:
   void countGlobal(const sinter_emu_site &site, const Row &row, uint32_t width);
   void countShared(const Row &row, uint32_t width);
 
+  bool isKept(const sinter_emu_site &site, const Row &row) const;
+
   const Launch &launch;
   Touched &touched;
+  Kept &kept;
   const size_t siteCount;
   std::vector<std::unique_ptr<Log>> logs; ///< by warp and site
   std::vector<uint32_t> dirty;            ///< logs with rows

@@ -213,7 +213,7 @@ Status EmuDevice::Impl::run(const sinter_emu_kernel &kernel, const LaunchShape &
   std::vector<std::unique_ptr<Monitor>> monitors(runners.size());
   if (options.check || options.count) {
     launch.allocations = memory->snapshot();
-    monitoring.emplace(launch, buffers, options.check, options.count);
+    monitoring.emplace(launch, buffers, options.check, options.count, options.keptBytes);
   }
   std::vector<char> begun(runners.size());
   std::atomic<bool> failed{false};
@@ -263,11 +263,15 @@ void EmuDevice::Impl::addCounts(const Launch &launch, const Monitoring &monitori
         entry->instructions[kind] += ran[block] * launch.kernel.basic_blocks[block].count[kind];
   }
   monitoring.touched->addTo(entry->read, entry->written);
+  MemoryCounts read, written;
+  monitoring.kept->touched.addTo(read, written);
+  entry->read.fetchedSectors += read.distinctSectors;
+  entry->written.fetchedSectors += written.distinctSectors;
 }
 
 Status EmuDevice::synchronize() { return impl->stream.synchronize(); }
 
-bool EmuDevice::wantsBuffers() const { return impl->options.check; }
+bool EmuDevice::wantsBuffers() const { return impl->options.check || impl->options.keptBytes; }
 
 void EmuDevice::describeBuffers(std::span<const DeviceBuffer> buffers) {
   impl->nextBuffers.clear();

@@ -45,7 +45,7 @@ static ParamRange rangeOf(const Allocations &allocations, uint64_t address,
 }
 
 Monitoring::Monitoring(const Launch &launch, std::span<const DescribedBuffer> buffers, bool check,
-                       bool count)
+                       bool count, uint64_t keptBytes)
     : check(check) {
   const sinter_emu_kernel &kernel = launch.kernel;
   for (uint32_t i = 0; i < kernel.param_count; ++i) {
@@ -69,8 +69,12 @@ Monitoring::Monitoring(const Launch &launch, std::span<const DescribedBuffer> bu
   }
   if (check && canRace(launch))
     blockAccesses.emplace(launch, globalGranule);
-  if (count)
+  if (count) {
     touched.emplace(*launch.allocations, globalGranule);
+    kept.emplace(*launch.allocations, globalGranule, keptBytes);
+    for (const ParamRange &range : params)
+      kept->params.push_back(range.bytes <= keptBytes);
+  }
   findSites(launch);
 }
 
@@ -121,7 +125,7 @@ Monitor::Monitor(Launch &launch, Monitoring &shared)
   if (shared.check)
     checker.emplace(launch, shared.globalGranule, shared.sharedGranule);
   if (shared.touched)
-    counter.emplace(launch, *shared.touched);
+    counter.emplace(launch, *shared.touched, *shared.kept);
 }
 
 void Monitor::blockBegins(const void *workersFrame) {

@@ -48,8 +48,8 @@ struct SiteFacts {
 };
 
 struct Monitoring {
-  Monitoring(const Launch &launch, std::span<const DescribedBuffer> buffers, bool check,
-             bool count);
+  Monitoring(const Launch &launch, std::span<const DescribedBuffer> buffers, bool check, bool count,
+             uint64_t keptBytes);
 
   std::vector<ParamRange> params;
   std::vector<SiteFacts> sites;
@@ -59,6 +59,7 @@ struct Monitoring {
   std::optional<BlockAccesses>
       blockAccesses;              ///< when checking kernels for which it means something
   std::optional<Touched> touched; ///< when counting
+  std::optional<Kept> kept;       ///< likewise
 
 private:
   void findSites(const Launch &launch);

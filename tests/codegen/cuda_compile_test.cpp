@@ -71,8 +71,8 @@ protected:
 };
 
 bool hasPtxas() {
-  return std::system("ptxas --version >/dev/null 2>&1") == 0 ||
-         std::system("/usr/local/cuda/bin/ptxas --version >/dev/null 2>&1") == 0;
+  return std::system("PATH=\"$PATH:${CUDA_HOME:-/usr/local/cuda}/bin\" ptxas --version "
+                     ">/dev/null 2>&1") == 0;
 }
 
 TEST_P(CudaCompile, PtxIsOfTheOldestVersionThatWillDo) {

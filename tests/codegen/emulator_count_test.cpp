@@ -55,6 +55,28 @@ TEST(EmulatorCount, VectorAddMovesTheMinimum) {
   EXPECT_TRUE(gpu.device->counts().empty());
 }
 
+TEST(EmulatorCount, WhatStaysInTheCacheIsFetchedOnce) {
+  Kernels kernels(kernel(R"(
+  %wide = zext i32 %tid to i64
+  %at = getelementptr i32, ptr addrspace(1) %data, i64 %wide
+  %x = load i32, ptr addrspace(1) %at
+  store i32 %x, ptr addrspace(1) %at
+)"),
+                  {.instrument = true});
+  for (uint64_t kept : {uint64_t(0), uint64_t(16384)}) {
+    rt::EmuOptions options = counting();
+    options.keptBytes = kept;
+    Gpu gpu(options);
+    void *data = gpu.upload(std::vector<int32_t>(4096));
+    EXPECT_EQ(gpu.run(kernels["k"], shapeOf(4, 128), data), "");
+    rt::KernelCounts counts = gpu.device->counts().at(0);
+    // Four blocks read and write the same 512 bytes.
+    EXPECT_EQ(counts.bytesMoved(), 2u * 4 * 512);
+    EXPECT_EQ(counts.bytesFetched(), 2u * (kept ? 512 : 4 * 512));
+    EXPECT_EQ(counts.bytesOverMinimum(), kept ? 1 : 4);
+  }
+}
+
 TEST(EmulatorCount, StridesTakeASectorALane) {
   auto strided = [&](const char *stride) {
     return count(kernel(replaced(R"(

@@ -16,6 +16,7 @@ namespace sinter::rt {
 struct MemoryCounts {
   uint64_t requests = 0;
   uint64_t sectors = 0;         ///< of 32 bytes, distinct within a request, summed
+  uint64_t fetchedSectors = 0;  ///< without what stays in the cache, see EmuOptions::keptBytes
   uint64_t requestedBytes = 0;  ///< what lanes asked for, summed
   uint64_t distinctBytes = 0;   ///< bytes touched, each once a launch
   uint64_t distinctSectors = 0; ///< sectors touched, each once a launch
@@ -30,9 +31,11 @@ struct KernelCounts {
   std::array<uint64_t, SINTER_EMU_CLASSES> instructions = {}; ///< by class, of threads
 
   uint64_t bytesMoved() const { return 32 * (read.sectors + written.sectors); }
+  /// Between the card's memory and its cache.
+  uint64_t bytesFetched() const { return 32 * (read.fetchedSectors + written.fetchedSectors); }
   /// Requested bytes over moved ones; 1 if none moved.
   double sectorEfficiency() const;
-  /// Moved bytes over the distinct ones; 1 if none moved.
+  /// Fetched bytes over the distinct ones; 1 if none moved.
   double bytesOverMinimum() const;
 };
 

@@ -32,6 +32,9 @@ struct EmuOptions {
   bool check = false;
   /// Kernels' transactions and instructions are counted; needs instrumented kernels, too.
   bool count = false;
+  /// count: buffers of at most so many bytes are taken to stay in the card's cache during a launch,
+  /// so that their sectors come from memory once; those of larger ones each time.
+  uint64_t keptBytes = 0;
   uint32_t mostShared = 227 << 10; ///< bytes a block; an H100's and H200's limit
 };
 
@@ -50,7 +53,8 @@ public:
   Status launch(const DeviceKernel &kernel, const LaunchShape &shape, void *const *params,
                 const WorkOrigin &origin) override;
   Status synchronize() override;
-  /// To check, where buffers share an allocation: a parameter must stay within its buffer.
+  /// To check and to know what stays in the cache, where buffers share an allocation: a parameter
+  /// must stay within its buffer.
   bool wantsBuffers() const override;
   void describeBuffers(std::span<const DeviceBuffer> buffers) override;
 
