@@ -1,5 +1,6 @@
-// Scatters: a thread owns one element of the result and looks through the whole index, in order, so
-// that sums are reproducible.
+// Scatters. As a rule a thread owns one element of the result and looks through the whole index, in
+// order, so that sums are reproducible. Where they need not be, a thread owns one element of the
+// source and adds it where it belongs, by an atomic operation.
 #include "GroupKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,25 +69,97 @@ Value scatterAdd(ThreadKernel &k, ScatterAddOp op, ArrayRef<Value> place) {
       .front();
 }
 
-} // namespace
+/// Whether memory adds to elements of this type by itself.
+bool hasAtomicAdd(Type element) {
+  return element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64);
+}
 
-GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Target &target) {
-  GroupKernels kernels{module, group, name.str(), target};
-  Operation *op = &group.getBody().front().front();
+/// What is added where: the source's dimensions, and for an element of it the place and the value.
+struct Addition {
+  Dims source;
+  std::function<std::pair<SmallVector<Value>, Value>(ThreadKernel &, ArrayRef<Value>)> at;
+  int64_t dim; ///< of the result, that the position is along
+};
+
+Addition additionOf(Operation *op) {
+  if (auto embedding = dyn_cast<EmbeddingGradOp>(op))
+    return {dimsOf(embedding.getDy()),
+            [embedding](ThreadKernel &k, ArrayRef<Value> from) mutable {
+              Value position = k.valueAt(embedding.getIndex(), asIndices(from.drop_back()));
+              return std::pair(SmallVector<Value>{position, from.back()},
+                               k.valueAt(embedding.getDy(), asIndices(from)));
+            },
+            0};
+  auto scatter = cast<ScatterAddOp>(op);
+  int64_t dim = scatter.getDim();
+  return {dimsOf(scatter.getSrc()),
+          [scatter, dim](ThreadKernel &k, ArrayRef<Value> from) mutable {
+            SmallVector<Value> place(from);
+            place[dim] = k.valueAt(scatter.getIndex(), asIndices(from));
+            return std::pair(place, k.valueAt(scatter.getSrc(), asIndices(from)));
+          },
+          dim};
+}
+
+/// The group's one thread an element of a space of `dims`.
+void forEach(ThreadKernel &k, const Dims &dims, AffineExpr total,
+             function_ref<void(ArrayRef<Value>)> body) {
+  Value element = k.add(k.mul(k.block(), k.index(kScatterThreads)), k.thread());
+  k.when(k.less(element, k.dim(total)), [&] { body(k.delinearize(element, dims)); });
+  k.finish();
+}
+
+void emitByAtomics(GroupKernels &kernels, Operation *op) {
+  Value result = op->getResult(0);
+  unsigned output = kernels.inputs;
+  Dims dims = dimsOf(result);
+  AffineExpr total = product(dims, kernels.context);
+  ThreadKernel start = kernels.start("_start", total.ceilDiv(kScatterThreads), kScatterThreads, {},
+                                     kernels.results());
+  forEach(start, dims, total, [&](ArrayRef<Value> place) {
+    auto scatter = dyn_cast<ScatterAddOp>(op);
+    start.store(output, result, asIndices(place),
+                scatter ? start.valueAt(scatter.getX(), asIndices(place))
+                        : start.number(0, elementType(result)));
+  });
+  Addition addition = additionOf(op);
+  AffineExpr sources = product(addition.source, kernels.context);
+  ThreadKernel add = kernels.start("_add", sources.ceilDiv(kScatterThreads), kScatterThreads, {},
+                                   kernels.results());
+  forEach(add, addition.source, sources, [&](ArrayRef<Value> from) {
+    auto [place, value] = addition.at(add, from);
+    Value &position = place[addition.dim];
+    position = arith::IndexCastOp::create(add.b, add.loc, add.b.getIndexType(), position);
+    Value isNegative = add.less(position, add.index(0));
+    Value isInside =
+        add.both(add.inverse(isNegative), add.less(position, add.dim(dims[addition.dim])));
+    add.when(isInside, [&] { add.atomicAdd(output, result, asIndices(place), value); });
+  });
+}
+
+void emitInOrder(GroupKernels &kernels, Operation *op) {
   Value result = op->getResult(0);
   Dims dims = dimsOf(result);
   AffineExpr total = product(dims, kernels.context);
   ThreadKernel k =
       kernels.start("", total.ceilDiv(kScatterThreads), kScatterThreads, {}, kernels.results());
-  Value element = k.add(k.mul(k.block(), k.index(kScatterThreads)), k.thread());
-  k.when(k.less(element, k.dim(total)), [&] {
-    SmallVector<Value> place = k.delinearize(element, dims);
+  forEach(k, dims, total, [&](ArrayRef<Value> place) {
     auto embedding = dyn_cast<EmbeddingGradOp>(op);
     Value value = embedding ? embeddingGrad(k, embedding, place)
                             : scatterAdd(k, cast<ScatterAddOp>(op), place);
-    k.store(unsigned(group.getInputs().size()), result, asIndices(place), value);
+    k.store(kernels.inputs, result, asIndices(place), value);
   });
-  k.finish();
+}
+
+} // namespace
+
+GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Target &target) {
+  GroupKernels kernels{module, group, name.str(), target};
+  Operation *op = &group.getBody().front().front();
+  if (!target.deterministic && hasAtomicAdd(elementType(op->getResult(0))))
+    emitByAtomics(kernels, op);
+  else
+    emitInOrder(kernels, op);
   return std::move(kernels.code);
 }
 

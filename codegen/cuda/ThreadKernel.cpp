@@ -102,6 +102,15 @@ Value ThreadKernel::remainder(Value a, int64_t b_) {
 
 //===-- between threads -----------------------------------------------------------------------===//
 
+void ThreadKernel::atomicAdd(unsigned operand, Value tensor, ArrayRef<ir::Index> at, Value value) {
+  int64_t laneStride;
+  Value linear = address(tensor, at, laneStride).first;
+  Type type = value.getType();
+  auto op = isa<FloatType>(type) ? LLVM::AtomicBinOp::fadd : LLVM::AtomicBinOp::add;
+  LLVM::AtomicRMWOp::create(b, loc, op, pointerAt(pointers[operand], type, linear), value,
+                            LLVM::AtomicOrdering::monotonic, "device");
+}
+
 /// i1 has no memory of its own.
 static Type sharedType(Type type) {
   return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;

@@ -31,6 +31,10 @@ public:
   mlir::Value quotient(mlir::Value a, int64_t b);
   mlir::Value remainder(mlir::Value a, int64_t b);
 
+  /// Adds to an element of an operand that other threads add to, of type f32, f64, i32 or i64.
+  void atomicAdd(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at,
+                 mlir::Value value);
+
   /// Shared memory for `count` elements of `type`; every call makes an array of its own.
   mlir::Value shared(mlir::Type type, int64_t count);
   mlir::Value loadShared(mlir::Value array, mlir::Type type, mlir::Value position);

@@ -217,8 +217,6 @@ void KernelEmitter::define(Value tensor, Value value) {
 
 //===-- memory --------------------------------------------------------------------------------===//
 
-/// Linear index of `at`, and how far neighbouring lanes lie apart: `laneStride` where constant,
-/// else the returned second value.
 std::pair<Value, Value> KernelEmitter::address(Value tensor, ArrayRef<Index> at,
                                                int64_t &laneStride) {
   Dims dims = dimsOf(tensor);

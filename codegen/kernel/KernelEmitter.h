@@ -83,14 +83,17 @@ protected:
   /// Whether lanes from this linear index on may be accessed at once, as one aligned vector.
   virtual unsigned alignment(mlir::Type type, mlir::Value linear) const;
 
+  /// Linear index of `at`, and how far neighbouring lanes lie apart: `laneStride` where constant,
+  /// else the second value.
+  std::pair<mlir::Value, mlir::Value> address(mlir::Value tensor, llvm::ArrayRef<ir::Index> at,
+                                              int64_t &laneStride);
+
   mlir::func::FuncOp function;
   llvm::SmallVector<mlir::Value> pointers;
   mlir::Operation *prologue = nullptr; ///< sizes are computed after it
 
 private:
   mlir::Value load(unsigned operand, mlir::Value tensor, llvm::ArrayRef<ir::Index> at);
-  std::pair<mlir::Value, mlir::Value> address(mlir::Value tensor, llvm::ArrayRef<ir::Index> at,
-                                              int64_t &laneStride);
   mlir::Value fromStorage(mlir::Value stored, mlir::Type element);
   mlir::Value toStorage(mlir::Value value, mlir::Type element);
   bool visibleHere(mlir::Value value) const;

@@ -105,6 +105,26 @@ TEST_P(CudaCompile, NothingSpills) {
   }
 }
 
+using CudaScatter = CudaCompile;
+
+TEST_F(CudaScatter, AddsByAtomicsOnlyWhereOrderDoesNotMatter) {
+  const char *text = R"(
+    func.func @f(%x: tensor<9x4xf32>, %i: tensor<20x4xi64>, %s: tensor<20x4xf32>) -> tensor<9x4xf32> {
+      %y = sinter.scatter_add %x, %i, %s dim 0 : (tensor<9x4xf32>, tensor<20x4xi64>, tensor<20x4xf32>) -> tensor<9x4xf32>
+      return %y : tensor<9x4xf32> })";
+  CudaOptions options{.architectures = {"sm_90"}, .assemble = false};
+  auto inOrder = compile(text, options);
+  options.compile.deterministic = false;
+  auto byAtomics = compile(text, options);
+  ASSERT_TRUE(succeeded(inOrder) && succeeded(byAtomics)) << message;
+  auto atomics = [](const CudaImage &image) {
+    StringRef ptx = image.code[0].ptx;
+    return ptx.count("atom.") + ptx.count("red.");
+  };
+  EXPECT_EQ(atomics(*inOrder), 0u);
+  EXPECT_EQ(atomics(*byAtomics), 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Graphs, CudaCompile, testing::ValuesIn(kGraphs),
                          [](const auto &info) { return info.param.name; });
 

@@ -129,6 +129,29 @@ std::string refusal(std::initializer_list<const char *> flags) {
   });
 }
 
+TEST(Compiled, ScattersAddByAtomicsOnRequest) {
+  // Sums of small whole numbers are exact in any order.
+  auto run = [](sn::Options options) {
+    sn::Session session{options};
+    auto add = sn::jit(session, [](Tensor x, Tensor index, Tensor source) {
+      return scatter_add(x, 0, index, source);
+    });
+    Array x = Array::zeros(sn::f32, {3, 40}), index = Array::empty(sn::i64, {50, 40}),
+          source = Array::empty(sn::f32, {50, 40});
+    for (int64_t i = 0; i < 2000; ++i) {
+      index.data<int64_t>()[i] = i * 7 % 5 - 1; // -1 and 3 are outside
+      source.data<float>()[i] = float(i % 11);
+    }
+    return add(x, index, source);
+  };
+  sn::Options anyOrder = emulated();
+  anyOrder.set("--sinter-deterministic=off");
+  Array expected = run(quiet()), inOrder = run(emulated()), byAtomics = run(anyOrder);
+  EXPECT_GT(expected.floatAt(0), 0);
+  EXPECT_EQ(inOrder.str(), expected.str());
+  EXPECT_EQ(byAtomics.str(), expected.str());
+}
+
 TEST(Compiled, MistakesAboutDevicesNameTheFlag) {
   auto expectWords = [](const std::string &text, std::initializer_list<const char *> words) {
     for (const char *word : words)
