@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks sinter's CUDA kernels on this machine's GPU and compares their speed with PyTorch's.
 
-usage: ./run.sh [--results FILE] [--workers N] [--no-peer] [--only TEXT]
+usage: ./run.sh [--results FILE] [--workers N] [--python FILE] [--no-peer] [--only TEXT]
        ./run.sh --device=emu --emulated DIR [--every N] [--steps N]     a dry run, without a GPU
 
 Everything lies beside this file but the GPU's driver and, for the comparison, a Python with
@@ -80,7 +80,7 @@ class Check:
         """The cases of all ops, by several processes: the driver compiles for one at a time."""
         only = self.args.only or "conformance/"
         flags = [f"--only={only}", f"--every={self.args.every}"]
-        count = self.args.workers
+        count = 1 if self.args.only else self.args.workers
         if self.args.device == "emu":
             flags.append("--threads=1")
         if self.args.steps:
@@ -106,6 +106,8 @@ class Check:
         done = subprocess.run(command, text=True, capture_output=True, check=False)
         if not results.exists():
             print(done.stdout + done.stderr, end="", flush=True)
+            if done.returncode == NO_DEVICE:
+                raise SystemExit(NO_DEVICE)
             message = f"it ended with status {done.returncode} before it had results"
             self.records.append(failure("device suite", message))
             return
@@ -230,10 +232,7 @@ def table(check, seconds):
         if record["status"] == "skipped":
             print(f"skipped ratios: no PyTorch for this GPU ({record['message']})")
     failed = [record for record in judged if record["status"] == "failed"]
-    for record in failed[:SHOWN]:
-        print(f"FAILED {record['name']}\n  {record['message']}")
-    if len(failed) > SHOWN:
-        print(f"… and {len(failed) - SHOWN} more: see the results file")
+    printFailures(failed)
     print(f"\ndevice: {check.device or 'none'}")
     printTimes(check)
     print("\n                passed  failed  skipped")
@@ -246,6 +245,18 @@ def table(check, seconds):
     print(f"{seconds:.0f} s")
     print(f"{counts[0]} passed, {counts[1]} failed, {counts[2]} skipped")
     return counts
+
+
+def printFailures(failed):
+    """One for each message: a pack that does not load fails all its cases alike."""
+    alike = {}
+    for record in failed:
+        alike.setdefault(record["message"], []).append(record["name"])
+    for message, names in list(alike.items())[:SHOWN]:
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        print(f"FAILED {names[0]}{more}\n  {message}")
+    if len(alike) > SHOWN:
+        print(f"… and {len(alike) - SHOWN} other messages: see the results file")
 
 
 def countOf(records):
