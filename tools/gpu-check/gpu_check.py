@@ -15,7 +15,6 @@ import os
 import statistics
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +38,7 @@ class Check:
         if args.emulated:
             self.runner.append(f"--emulated={args.emulated}")
         if args.device != "emu":
-            self.runner.append(f"--cuda-libraries={libraryFolders()}")
+            self.runner.append(f"--cuda-libraries={libraryFolders(args.python)}")
 
     def add(self, kind, **fields):
         self.records.append({"kind": kind, **fields})
@@ -210,11 +209,17 @@ def failure(name, message):
     return {"kind": "case", "name": name, "status": "failed", "message": message}
 
 
-def libraryFolders():
-    """Where pip puts NVIDIA's libraries: this Python's site-packages, and the user's."""
-    paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    paths |= {path for path in sys.path if path.endswith("-packages")}
-    return ":".join(sorted(path for path in paths if path and Path(path).is_dir()))
+def libraryFolders(python):
+    """Where pip puts NVIDIA's libraries: the site-packages of the Python that has PyTorch."""
+    code = (
+        "import sys, sysconfig\n"
+        "paths = {sysconfig.get_path('purelib'), *(p for p in sys.path if p.endswith('-packages'))}\n"
+        "print(':'.join(sorted(paths)))"
+    )
+    done = subprocess.run([python, "-c", code], text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"gpu_check.py: --python={python} does not run: {done.stderr.strip()}")
+    return done.stdout.strip()
 
 
 def section(name):
@@ -287,7 +292,12 @@ def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--device", default="cuda", help="cuda, cuda:<number> or emu")
+    parser.add_argument(
+        "--device",
+        choices=("cuda", "emu"),
+        default="cuda",
+        help="cuda: the first card that CUDA_VISIBLE_DEVICES leaves; emu: the emulated one",
+    )
     parser.add_argument("--emulated", help="emu: folder of emulated kernels")
     parser.add_argument("--results", type=Path, default=Path("gpu-check-results.json"))
     parser.add_argument("--workers", type=int, default=min(8, os.cpu_count() or 1))
@@ -310,8 +320,9 @@ def main():
             parts = [check.deviceSuite, *parts, check.libraries, check.measure, check.peers]
         for part in parts:
             began = time.monotonic()
+            print(f"{part.__name__} …", flush=True)
             part()
-            print(f"({part.__name__}: {time.monotonic() - began:.0f} s)", flush=True)
+            print(f"  {time.monotonic() - began:.0f} s", flush=True)
     seconds = time.monotonic() - start
     counts = table(check, seconds)
     version = (HERE / "VERSION").read_text().strip() if (HERE / "VERSION").exists() else ""
