@@ -60,15 +60,15 @@ TEST_F(Runner, PassesAndFails) {
       << text;
 }
 
-TEST_F(Runner, ShardsHaveEachCaseOnce) {
+TEST_F(Runner, ShardsHaveEachPackOnce) {
   write(countPack("a", "number_i32"));
   write(countPack("b", "number_i32"));
-  std::string listed;
-  for (const char *shard : {"0/3", "1/3", "2/3"})
-    listed += run(std::string("--list --shard=") + shard).output;
-  EXPECT_EQ(listed, "a: right\nb: wrong\na: wrong\nb: right\n");
-  EXPECT_EQ(run("--list --after='a: wrong'").output, "b: right\nb: wrong\n");
-  EXPECT_EQ(run("--list --every=3").output, "a: right\nb: wrong\n");
+  write(countPack("longest", "number_i32"));
+  EXPECT_EQ(run("--list --shard=0/2").output,
+            "a: right\na: wrong\nlongest: right\nlongest: wrong\n");
+  EXPECT_EQ(run("--list --shard=1/2").output, "b: right\nb: wrong\n");
+  EXPECT_EQ(run("--list --after='b: wrong'").output, "longest: right\nlongest: wrong\n");
+  EXPECT_EQ(run("--list --every=4").output, "a: right\nlongest: right\n");
 }
 
 TEST_F(Runner, NoDeviceIsOneMessage) {
@@ -123,7 +123,7 @@ TEST_F(Runner, KernelsAreTimed) {
 TEST_F(Runner, MistakesOfTheCommandLine) {
   Outcome empty = run("");
   EXPECT_EQ(empty.status, 2) << empty.output;
-  EXPECT_TRUE(empty.says("no packs in")) << empty.output;
+  EXPECT_TRUE(empty.says("no packs for shard 0/1 in")) << empty.output;
   write(countPack("count", "number_i32"));
   EXPECT_EQ(run("--device=tpu").status, 2);
   EXPECT_EQ(run("--shard=2/2").status, 2);

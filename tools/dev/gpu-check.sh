@@ -7,7 +7,7 @@ GPU_CHECK=$PWD/build/gpu-check
 GPU_CHECK_TARGETS=(gpu-check gpu-check-device gpu-check-record conformance_test)
 GPU_CHECK_LIMIT=60000000 # bytes
 
-# gpuCheck [arguments of the bundle's run.sh for the dry run]
+# gpuCheck [arguments for the bundle's run.sh in the dry run]
 gpuCheck() {
   local bin=$PWD/build/release/bin bundle
   bundle=sinter-gpu-check-$(sed -n 's/^project(sinter VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
@@ -85,7 +85,6 @@ checkSize() { # FILE
 dryRun() { # BUNDLE [arguments]
   local folder=$GPU_CHECK/unpacked bundle=$1
   shift
-  (($#)) || set -- --steps=5
   say "dry run on the emulated card"
   mkdir -p "$folder"
   tar -C "$folder" -xzf "$GPU_CHECK/$bundle.tar.gz" || return 1

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <optional>
@@ -83,13 +84,10 @@ void Checker::report(const Record &record) {
 
 /// Whether the case is asked for; to be called once for each, in order.
 bool Checker::wanted(const std::string &name) {
-  size_t part = 0, parts = 1;
-  std::sscanf(flags.shard.c_str(), "%zu/%zu", &part, &parts);
   size_t position = seen++;
   bool isBehind = flags.after.empty() || behind;
   behind |= name == flags.after;
-  return isBehind && name.find(flags.only) != name.npos && position % flags.every == 0 &&
-         position / flags.every % parts == part;
+  return isBehind && name.find(flags.only) != name.npos && position % flags.every == 0;
 }
 
 bool Checker::deviceWorks() {
@@ -300,14 +298,21 @@ std::optional<std::string> mistakeIn(const Flags &flags) {
   return std::nullopt;
 }
 
-/// The files of a folder and its folders, by name.
-std::vector<fs::path> packsIn(const std::string &folder) {
-  std::vector<fs::path> files;
+/// The packs below a folder that are in the shard, by name. A kernel's code is compiled once, by
+/// the process that has its pack; by size, so that all have about as much to compile.
+std::vector<fs::path> packsIn(const std::string &folder, const std::string &shard) {
+  std::vector<std::pair<uintmax_t, fs::path>> all;
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error))
     if (it->path().extension() == ".pack")
-      files.push_back(it->path());
+      all.emplace_back(it->file_size(), it->path());
+  std::sort(all.begin(), all.end(), std::greater<>());
+  size_t part = 0, parts = 1;
+  std::sscanf(shard.c_str(), "%zu/%zu", &part, &parts);
+  std::vector<fs::path> files;
+  for (size_t i = part; i < all.size(); i += parts)
+    files.push_back(all[i].second);
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -337,10 +342,9 @@ void addFlags(CLI::App &app, Flags &flags) {
                  "emu: folder of emulated kernels; default: emulated beside this program");
   app.add_option("--only", flags.only, "cases whose name contains this text");
   app.add_option("--after", flags.after, "cases behind the one of this name");
-  app.add_option("--shard", flags.shard, "i/n: every n-th case, from case i")
+  app.add_option("--shard", flags.shard, "i/n: every n-th pack by size, from number i")
       ->capture_default_str();
-  app.add_option("--every", flags.every, "every n-th case, before --shard")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--every", flags.every, "every n-th case")->check(CLI::PositiveNumber);
   app.add_option("--steps", flags.steps, "at most so many steps of a training")
       ->check(CLI::PositiveNumber);
   app.add_option("--threads", flags.threads, "emu: host threads; 0: one a core")
@@ -373,9 +377,11 @@ int main(int argc, char **argv) {
     flags.packs = here / "packs";
   if (flags.emulated.empty())
     flags.emulated = here / "emulated";
-  std::vector<fs::path> files = packsIn(flags.packs);
+  std::vector<fs::path> files = packsIn(flags.packs, flags.shard);
   if (files.empty())
-    return fail("no packs in " + flags.packs + "; --packs names their folder", kUsage);
+    return fail("no packs for shard " + flags.shard + " in " + flags.packs +
+                    "; --packs names their folder",
+                kUsage);
   if (flags.list)
     return Checker(flags, nullptr).run(files);
   auto target = openTarget(flags);

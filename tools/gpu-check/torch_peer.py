@@ -17,7 +17,6 @@ import torch.nn.functional as F
 from mnist_torch import Cnn, loadSafetensors  # benchmarks/peers, beside this file in a bundle
 from torch import nn
 
-LEARNING_RATE = 0.01  # RecordTraining.cpp's
 WARM_STEPS = 3  # before a capture, as PyTorch's documentation asks for
 
 
@@ -82,7 +81,8 @@ class Trainer:
         self.net.load_state_dict(state)
         self.net.to(self.device)
         self.first = {name: value.clone() for name, value in self.net.state_dict().items()}
-        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=LEARNING_RATE)
+        rate = tensors["variable.sgd.learning_rate"].item()
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=rate)
         self.image, self.label = (each.to(self.device) for each in self.batches[0])
         self.loss, self.graph = None, None
         if args.variant == "graph":
