@@ -1,6 +1,7 @@
 #include "Measure.h"
 
 #include "sinter/base/text.h"
+#include "sinter/core/forwarding_device.h"
 
 #include <algorithm>
 #include <chrono>
@@ -14,42 +15,24 @@ constexpr rt::WorkOrigin kOrigin = {"gpu-check", ""};
 constexpr int kLaunches = 20;
 
 /// Passes everything on; each launch is made many times, between two events.
-class TimingDevice : public rt::Device {
+class TimingDevice : public rt::ForwardingDevice {
 public:
   struct Launch {
     std::string name, symbol;
     std::unique_ptr<rt::CudaEvent> start, end;
   };
 
-  explicit TimingDevice(rt::CudaDevice &device) : inner(device) {}
-
-  std::string_view name() const override { return inner.name(); }
-  StatusOr<void *> allocate(size_t bytes, const rt::WorkOrigin &origin) override {
-    return inner.allocate(bytes, origin);
-  }
-  void free(void *memory) override { inner.free(memory); }
-  Status copyToDevice(void *to, const void *from, size_t bytes,
-                      const rt::WorkOrigin &origin) override {
-    return inner.copyToDevice(to, from, bytes, origin);
-  }
-  Status copyToHost(void *to, const void *from, size_t bytes,
-                    const rt::WorkOrigin &origin) override {
-    return inner.copyToHost(to, from, bytes, origin);
-  }
-  Status copy(void *to, const void *from, size_t bytes, const rt::WorkOrigin &origin) override {
-    return inner.copy(to, from, bytes, origin);
-  }
-  Status synchronize() override { return inner.synchronize(); }
+  explicit TimingDevice(rt::CudaDevice &device) : ForwardingDevice(device), card(device) {}
 
   Status launch(const rt::DeviceKernel &kernel, const rt::LaunchShape &shape, void *const *params,
                 const rt::WorkOrigin &origin) override {
     SINTER_RETURN_IF_ERROR(inner.launch(kernel, shape, params, origin));
-    auto start = inner.record(/*timed=*/true);
+    auto start = card.record(/*timed=*/true);
     if (!start.ok())
       return start.status();
     for (int i = 0; i < kLaunches; ++i)
       SINTER_RETURN_IF_ERROR(inner.launch(kernel, shape, params, origin));
-    auto end = inner.record(/*timed=*/true);
+    auto end = card.record(/*timed=*/true);
     if (!end.ok())
       return end.status();
     launches.push_back(
@@ -60,7 +43,7 @@ public:
   std::vector<Launch> launches;
 
 private:
-  rt::CudaDevice &inner;
+  rt::CudaDevice &card;
 };
 
 } // namespace
