@@ -10,10 +10,8 @@
 
 namespace sinter::detail {
 
-namespace {
-
 /// One compilation: what it was made for, and what runs.
-struct Entry {
+struct CompiledTrace {
   std::vector<std::pair<DType, rt::Dims>> types;
   std::vector<int64_t> statics;
   std::vector<Observed> observed; ///< flags of modules and variables
@@ -36,12 +34,15 @@ struct Entry {
   }
 };
 
+namespace {
+
 std::string typeText(const std::pair<DType, rt::Dims> &type) {
   return text(name(type.first), Shape(type.second).str());
 }
 
 /// The sizes of the first dimensions if these are all that differs.
-std::optional<std::pair<int64_t, int64_t>> batchChange(const Entry &before, const Entry &now) {
+std::optional<std::pair<int64_t, int64_t>> batchChange(const CompiledTrace &before,
+                                                       const CompiledTrace &now) {
   std::optional<std::pair<int64_t, int64_t>> change;
   if (before.types.size() != now.types.size())
     return change;
@@ -61,7 +62,7 @@ std::optional<std::pair<int64_t, int64_t>> batchChange(const Entry &before, cons
 }
 
 /// What made the trace `before` unfit.
-std::string difference(const Entry &before, const Entry &now, bool sameFlags) {
+std::string difference(const CompiledTrace &before, const CompiledTrace &now, bool sameFlags) {
   if (auto batch = batchChange(before, now))
     return text("batch ", batch->first, "→", batch->second);
   if (before.types.size() != now.types.size())
@@ -89,12 +90,12 @@ struct Function::Impl {
   std::shared_ptr<SessionState> session;
   JitOptions options;
   Where at;
-  std::vector<Entry> entries; ///< the one used last comes first
+  std::vector<CompiledTrace> entries; ///< the one used last comes first
   int64_t calls = 0, compilations = 0;
   int64_t missedCall = 0, staticMisses = 0; ///< consecutive calls that only a static made compile
 
-  Entry compile(std::span<const Array> inputs, std::span<const int64_t> statics, Body body);
-  void report(const Entry &now);
+  CompiledTrace compile(std::span<const Array> inputs, std::span<const int64_t> statics, Body body);
+  void report(const CompiledTrace &now);
 };
 
 Function::Function(Session &session, JitOptions options, Where at)
@@ -117,9 +118,9 @@ void Function::checkArguments(size_t needed, size_t given) const {
     fail(impl->at, "'", impl->options.name, "' takes ", needed, " Tensors, ", given, " are given");
 }
 
-Entry Function::Impl::compile(std::span<const Array> inputs, std::span<const int64_t> statics,
-                              Body body) {
-  Entry entry;
+CompiledTrace Function::Impl::compile(std::span<const Array> inputs,
+                                      std::span<const int64_t> statics, Body body) {
+  CompiledTrace entry;
   entry.statics.assign(statics.begin(), statics.end());
   entry.structure = session->structure;
   Trace trace(session, options.name, {Trace::Kind::Jit, options.mode, options.weights}, at);
@@ -149,10 +150,10 @@ Entry Function::Impl::compile(std::span<const Array> inputs, std::span<const int
   return entry;
 }
 
-void Function::Impl::report(const Entry &now) {
+void Function::Impl::report(const CompiledTrace &now) {
   if (entries.empty() || !session->options.verbose)
     return;
-  const Entry &before = entries.front();
+  const CompiledTrace &before = entries.front();
   bool sameFlags = true;
   for (const Observed &seen : before.observed)
     sameFlags &= seen.flag->value == seen.value;
@@ -182,17 +183,19 @@ Function::Outcome Function::call(std::span<const Array> inputs, std::span<const 
     if (!inputs[i])
       fail(self.at, "'", self.options.name, "': argument array ", i + 1, " holds nothing");
   ++self.calls;
-  auto accepts = [&](const Entry &entry) { return entry.accepts(inputs, statics, *self.session); };
+  auto accepts = [&](const CompiledTrace &entry) {
+    return entry.accepts(inputs, statics, *self.session);
+  };
   auto found = std::find_if(self.entries.begin(), self.entries.end(), accepts);
   if (found == self.entries.end()) {
-    Entry entry = self.compile(inputs, statics, body);
+    CompiledTrace entry = self.compile(inputs, statics, body);
     ++self.compilations;
     self.report(entry);
     self.entries.insert(self.entries.begin(), std::move(entry));
   } else if (found != self.entries.begin()) {
     std::rotate(self.entries.begin(), found, found + 1);
   }
-  Entry &entry = self.entries.front();
+  CompiledTrace &entry = self.entries.front();
   return {entry.runnable->run(inputs), entry.tree.get()};
 }
 

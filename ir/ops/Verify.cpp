@@ -101,7 +101,9 @@ Range rangeOf(AffineExpr expr, Operation *op) {
   if (!binary)
     return {};
   Range a = rangeOf(binary.getLHS(), op), b = rangeOf(binary.getRHS(), op);
-  auto divisor = b.low && b.low == b.high && *b.low > 0 ? b.low : std::nullopt;
+  std::optional<int64_t> divisor;
+  if (b.low && b.low == b.high && *b.low > 0)
+    divisor = *b.low;
   switch (binary.getKind()) {
   case AffineExprKind::Add:
     return {combine(a.low, b.low, std::plus<>()), combine(a.high, b.high, std::plus<>())};

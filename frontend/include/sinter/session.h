@@ -31,7 +31,7 @@ struct Options {
   bool printFusion = false;
   bool fuse = true;
   bool deterministic = true; ///< cards: same bits from the same step; false: sums by atomics
-  bool verbose = true; ///< a line on stderr for each compilation, and for what is missing
+  bool verbose = true;       ///< a line on stderr for each compilation, and for what is missing
 
   /// Takes the --sinter-* flags out of argv; others stay. An unknown one is an Error that
   /// names the nearest.
