@@ -203,7 +203,8 @@ TEST(EmulatorCount, RooflinesOfKnownCards) {
   EXPECT_EQ(rt::findCard("h2000"), nullptr);
   rt::KernelCounts counts;
   counts.launches = 1;
-  counts.read.sectors = counts.read.distinctSectors = 150'000'000; // 4.8 GB
+  // 4.8 GB
+  counts.read.sectors = counts.read.fetchedSectors = counts.read.distinctSectors = 150'000'000;
   EXPECT_NEAR(roofline(counts, *h200).memorySeconds, 1e-3, 1e-9);
   EXPECT_NEAR(roofline(counts, *h200).seconds, 1e-3 + h200->launchSeconds, 1e-9);
   EXPECT_GT(roofline(counts, *a100).seconds, 2e-3);
