@@ -86,7 +86,7 @@ TEST_F(Runner, KernelsThatDoNotLoadFailTheirCases) {
   EXPECT_TRUE(missing.says("no_such_kernel")) << missing.output;
   EXPECT_TRUE(missing.says("0 passed, 2 failed")) << missing.output;
   Pack broken = countPack("count", "number_i32");
-  broken.code[0].bytes += "!";
+  broken.code[0].bytes += "!\n";
   write(broken);
   Outcome ptx = run("");
   EXPECT_EQ(ptx.status, 1) << ptx.output;
