@@ -43,7 +43,8 @@ StatusOr<RecordedStep::Results> RecordedStep::run(rt::Device &device) const {
   if (!outputs.ok())
     return outputs.status();
   Results results;
-  results.outputs = *std::move(outputs);
+  for (const rt::Array &output : *outputs) // as they are now: to read a variable waits
+    results.outputs.push_back(copyOf(output));
   for (rt::StoredVariable &variable : store) {
     StatusOr<rt::Array> value = variable.read();
     if (!value.ok())

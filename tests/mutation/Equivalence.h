@@ -7,9 +7,9 @@
 
 #include "Mutants.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/Module.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,8 +20,8 @@ using ModulePtr = std::unique_ptr<llvm::Module>;
 /// What proofs ask: a fresh copy of the module, and whether a copy of it hits a trap when it is
 /// launched.
 struct Laboratory {
-  llvm::function_ref<ModulePtr()> fresh;
-  llvm::function_ref<bool(ModulePtr)> traps;
+  std::function<ModulePtr()> fresh;
+  std::function<bool(ModulePtr)> traps;
 };
 
 /// The reason why `mutant` of the module's kernel changes nothing; "" if there is no proof.

@@ -207,7 +207,7 @@ int Run::main() {
       std::printf("no mutant survives that row `%s` `%s` `%s` names\n", row.kernel.c_str(),
                   row.kind.c_str(), row.code.c_str());
     }
-  if (!known.empty() && tally.unknownSurvivors() != 0)
+  if (!options.survivors.empty() && tally.unknownSurvivors() != 0)
     ++failures;
   if (tally.share() < options.atLeast)
     ++failures;
