@@ -109,6 +109,7 @@ Status DeviceSide::attach(const ShapePlanner &planner, ShapePlan &plan) {
   if (plan.workspaceVersion == growths)
     return {};
   planner.resolve(plan, static_cast<std::byte *>(arena.data), growths);
+  plan.replay = nullptr; // what was recorded may refer to what has moved, scratch among it
   for (size_t i = 0; i < ports.size(); ++i)
     plan.setPort(i, ports[i].data);
   return {};

@@ -113,11 +113,13 @@ Status CudaPlatform::setOption(std::string_view option) {
   std::lock_guard lock(mutex);
   size_t equals = std::min(option.find('='), option.size());
   std::string_view name = option.substr(0, equals);
-  SINTER_RETURN_IF_ERROR(refuseIfInUse(name));
   std::string_view value =
       equals == option.size() ? std::string_view("on") : option.substr(equals + 1);
   CudaOptions changed = current;
   SINTER_RETURN_IF_ERROR(apply(changed, name, value));
+  if (changed == current)
+    return {};
+  SINTER_RETURN_IF_ERROR(refuseIfInUse(name));
   return configureLocked(changed);
 }
 

@@ -113,6 +113,8 @@ Status CudaPlatform::configureLocked(const CudaOptions &options) {
 
 Status CudaPlatform::configure(const CudaOptions &options) {
   std::lock_guard lock(mutex);
+  if (options == current)
+    return {};
   SINTER_RETURN_IF_ERROR(refuseIfInUse("the options of CUDA devices"));
   return configureLocked(options);
 }

@@ -149,6 +149,7 @@ TEST(Compile, MistakesAreNamedAndLeaveNothing) {
     refused(MLP_PACKAGE, library, flags, words);
   };
   refusedWith({"--target=cuda:sm_12"}, {"no CUDA architecture 'sm_12'", "sm_80, sm_90"});
+  refusedWith({"--target=cuda:sm_90,sm_90"}, {"sm_90", "twice"});
   refusedWith({"--target=cuda:sm_90", "--isa=x86-64-v3"}, {"--isa", "--target=cuda:sm_90"});
   refusedWith({"--target=cuda:sm_90", "--vendor=onednn"}, {"--vendor=onednn", "nvidia"});
   refusedWith({"--target=cuda:sm_90", "--ptxas=/nowhere/ptxas"}, {"/nowhere/ptxas"});

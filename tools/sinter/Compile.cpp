@@ -11,6 +11,7 @@
 #include "sinter/core/isa.h"
 #include "sinter/core/weights.h"
 
+#include <algorithm>
 #include <chrono>
 #include <sys/stat.h>
 
@@ -225,7 +226,10 @@ private:
     if (target.starts_with("cuda:"))
       for (std::string_view rest = target.substr(5);;) {
         size_t comma = std::min(rest.find(','), rest.size());
-        options.architectures.emplace_back(rest.substr(0, comma));
+        std::string name(rest.substr(0, comma));
+        if (std::ranges::find(options.architectures, name) != options.architectures.end())
+          return makeError(Code::InvalidArgument, "--target names ", name, " twice");
+        options.architectures.push_back(std::move(name));
         if (comma == rest.size())
           break;
         rest.remove_prefix(comma + 1);

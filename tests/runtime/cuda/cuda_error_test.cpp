@@ -120,6 +120,9 @@ TEST_F(CudaTest, OptionsAreRefusedOnceADeviceIsInUse) {
               "the first device is used");
   expectContains(platform->setOption("--device-memory=1G"), Code::FailedPrecondition,
                  {"cannot change --device-memory: cuda:0 is already in use"});
+  // What changes nothing may be said again, by a second session for one.
+  EXPECT_OK(platform->configure(platform->options()));
+  EXPECT_OK(platform->setOption("--device-memory-growth=on"));
 }
 
 TEST_F(CudaTest, TheDriverIsChosenOnce) {

@@ -25,6 +25,7 @@ struct CudaMemory {
   int64_t limitBytes = 0; ///< 0: `fraction` tells
   double fraction = 0.95; ///< of all the card's memory
   bool grow = true;       ///< on demand; else all of it at the first allocation
+  bool operator==(const CudaMemory &) const = default;
 };
 
 struct CudaOptions {
@@ -35,6 +36,7 @@ struct CudaOptions {
   CudaMemory memory = {};          ///< of each card that is not split
   /// Card ordinal to its logical devices; others have one, with `memory`.
   std::map<int, std::vector<CudaMemory>> logicalDevices = {};
+  bool operator==(const CudaOptions &) const = default;
 };
 
 class CudaPlatform {
@@ -45,7 +47,7 @@ public:
   CudaPlatform &operator=(const CudaPlatform &) = delete;
   static CudaPlatform &global();
 
-  /// Checks and takes the options; FailedPrecondition once a device is in use.
+  /// Checks and takes the options; FailedPrecondition if they change once a device is in use.
   Status configure(const CudaOptions &options);
   /// One option as text: --device-memory=8G (bytes, K/M/G/T, or a share as 0.5),
   /// --device-memory-growth=on|off, --device-sync=on|off (also alone), --staging-memory=64M,
