@@ -134,7 +134,9 @@ void DeviceSide::describe(const ShapePlan &plan, const Step &step) {
   described.clear();
   for (size_t i = 0; i < command.buffers.size(); ++i) {
     const Buffer &buffer = entry.buffers[command.buffers[i]];
-    std::string_view name = buffer.name == kNone ? "" : program.strings[buffer.name];
+    std::string_view name;
+    if (buffer.name != kNone)
+      name = program.strings[buffer.name];
     described.push_back(
         {step.buffers[i], size_t(plan.values[buffer.bytes]), name, writesOperand(command, i)});
   }
