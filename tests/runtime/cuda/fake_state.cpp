@@ -141,6 +141,7 @@ CuResult FakeState::allocate(CuDevice device, size_t bytes, CuDevicePtr &address
   address = reinterpret_cast<CuDevicePtr>(memory) + kDeviceOffset;
   allocations[address] = bytes;
   owners[address] = device;
+  hosts[address] = memory;
   counters["allocations"] += 1;
   counters["allocated"] += int64_t(bytes);
   counters["peak_allocated"] = std::max(counters["peak_allocated"], counters["allocated"]);
@@ -155,6 +156,7 @@ CuResult FakeState::release(CuDevicePtr address) {
   std::free(reinterpret_cast<void *>(address - kDeviceOffset));
   allocations.erase(found);
   owners.erase(address);
+  hosts.erase(address);
   return CuResult::Success;
 }
 

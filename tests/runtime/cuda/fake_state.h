@@ -79,6 +79,7 @@ public:
   std::map<CuDevice, CuContextObject> contexts;
   std::map<CuDevicePtr, size_t> allocations;
   std::map<CuDevicePtr, CuDevice> owners;
+  std::map<CuDevicePtr, void *> hosts; ///< for leak checkers, to which device addresses are numbers
   std::map<const std::byte *, size_t> pinned;
   std::set<CuStream> streams;
 
