@@ -228,7 +228,7 @@ TEST_F(DeviceProgram, WithoutTheLibraryTheErrorNamesTheCommand) {
                                       .deviceKernels = run.kernels,
                                       .deviceLibrary = run.library});
   ASSERT_FALSE(made.ok());
-  EXPECT_NE(made.status().message().find("cublasLt"), std::string::npos) << made.status().message();
+  EXPECT_NE(made.status().message().find("calls a vendor library"), std::string::npos) << made.status().message();
 }
 
 TEST(DeviceSession, TheDslRunsOnACard) {
@@ -246,6 +246,7 @@ TEST(DeviceSession, TheDslRunsOnACard) {
   codegen::JitImage emulated = compiler.emulated(graph);
   driver.emulate(emulated);
   options.set("--sinter-device=cuda:0");
+  options.set("--sinter-vendor=none"); // whatever libraries this machine has
   sn::Session session{options};
   auto f = sn::jit(session, affine);
   int64_t launches = driver.get("launches");
