@@ -149,9 +149,12 @@ FailureOr<JitImage> compile(ModuleOp module, const CompileOptions &options) {
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
   ProgramOptions program;
-  program.emit = emulated ? cuda::emitter(cuda::targetOf(module, options)) : emitter({isa->lanes});
-  StringRef vendor = options.vendor;
-  program.library = libraryOf(vendor != "auto" ? vendor : emulated ? "none" : "onednn");
+  if (emulated) {
+    program = cuda::programOptions(module, options);
+  } else {
+    program.emit = emitter({isa->lanes});
+    program.library = libraryOf(options.vendor == "auto" ? "onednn" : options.vendor);
+  }
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
     return failure();

@@ -97,8 +97,8 @@ static LogicalResult compileForEmulator(ModuleOp module, const ArtifactOptions &
   if (failed(optimiseGraph(module, options.compile, result.stats)))
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc());
-  FailureOr<rt::Program> built = buildProgram(
-      module, *kernels, {.emit = cuda::emitter(cuda::targetOf(module, options.compile))});
+  FailureOr<rt::Program> built =
+      buildProgram(module, *kernels, cuda::programOptions(module, options.compile));
   if (failed(built))
     return failure();
   result.program = std::move(*built);

@@ -62,8 +62,7 @@ FailureOr<CudaImage> compileCuda(ModuleOp module, const CudaOptions &options) {
   if (failed(optimiseGraph(module, options.compile, image.stats)))
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(loc);
-  ProgramOptions program{cuda::emitter(cuda::targetOf(module, options.compile)),
-                         libraryOf(options.compile.vendor)};
+  ProgramOptions program = cuda::programOptions(module, options.compile);
   FailureOr<rt::Program> built = buildProgram(module, *kernels, program);
   if (failed(built))
     return failure();

@@ -1,7 +1,7 @@
 // CUDA kernels of fused groups: the same groups that cpu/ compiles, cut into blocks and threads.
 #pragma once
 
-#include "kernel/GroupCode.h"
+#include "program/ProgramBuilder.h"
 #include "sinter/codegen/Compile.h"
 
 namespace sinter::codegen::cuda {
@@ -15,6 +15,11 @@ struct Target {
 /// The target that fits a module's symbols, and the options.
 Target targetOf(mlir::ModuleOp module, const CompileOptions &options);
 EmitGroup emitter(Target target);
+/// How programs are built for cards, and for the emulated one.
+ProgramOptions programOptions(mlir::ModuleOp module, const CompileOptions &options);
+/// Several elementwise groups in one launch.
+GroupCode emitForeach(mlir::ModuleOp module, llvm::ArrayRef<ir::GroupOp> groups,
+                      llvm::StringRef name, const Target &target);
 
 GroupCode emitPointwise(mlir::ModuleOp module, ir::GroupOp group, llvm::StringRef name,
                         const Target &target);

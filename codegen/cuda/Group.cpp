@@ -47,6 +47,18 @@ Target targetOf(ModuleOp module, const CompileOptions &options) {
   return target;
 }
 
+ProgramOptions programOptions(ModuleOp module, const CompileOptions &options) {
+  Target target = targetOf(module, options);
+  ProgramOptions program;
+  program.emit = emitter(target);
+  if (options.fuse)
+    program.emitForeach = [target](ModuleOp kernels, ArrayRef<GroupOp> groups, StringRef name) {
+      return emitForeach(kernels, groups, name, target);
+    };
+  program.library = libraryOf(options.vendor);
+  return program;
+}
+
 EmitGroup emitter(Target target) {
   return [target](ModuleOp module, GroupOp group, StringRef name) {
     StringRef kind = group.getKind();

@@ -21,6 +21,13 @@ public:
   mlir::Value thread() const { return threadIndex; } ///< in the block
   int64_t threads() const { return blockSize; }
 
+  /// The buffer of an operand, as the kernel was given it.
+  mlir::Value buffer(unsigned operand) { return function.getArgument(operand); }
+  /// From here on operand i is `buffers[i]`.
+  void rebind(llvm::ArrayRef<mlir::Value> buffers) {
+    pointers.assign(buffers.begin(), buffers.end());
+  }
+
   void barrier();
   /// `body` in the threads where `condition` (i1) holds.
   void when(mlir::Value condition, llvm::function_ref<void()> body);

@@ -30,6 +30,11 @@ struct GroupCode {
 /// given one.
 using EmitGroup = std::function<GroupCode(mlir::ModuleOp, ir::GroupOp, llvm::StringRef)>;
 
+/// Emits one kernel that does what each of several groups does, elementwise and of one kind
+/// (program/Foreach.h). Its operands are all groups' inputs, then all groups' outputs.
+using EmitForeach =
+    std::function<GroupCode(mlir::ModuleOp, llvm::ArrayRef<ir::GroupOp>, llvm::StringRef)>;
+
 /// Whether an element of `value` can be computed for lanes that run over its dimension `dim` (-1:
 /// none).
 bool lanesPossible(mlir::Value value, int64_t dim);

@@ -21,14 +21,22 @@ const GroupCode &KernelCache::lookup(ir::GroupOp group) {
         OperationEquivalence::isRegionEquivalentTo(&known->group.getBody(), &group.getBody(),
                                                    OperationEquivalence::IgnoreLocations))
       return known->code;
-  std::string name = "sinter_k" + std::to_string(storage.size());
-  storage.push_back({group, emit(kernels, group, name)});
-  for (const GroupKernel &kernel : storage.back().code.kernels) {
+  Known &fresh = keep(group, emit(kernels, group, nextName()));
+  byHash[hash].push_back(&fresh);
+  return fresh.code;
+}
+
+const GroupCode &KernelCache::add(ArrayRef<ir::GroupOp> groups, const EmitForeach &emitAll) {
+  return keep(groups.front(), emitAll(kernels, groups, nextName())).code;
+}
+
+KernelCache::Known &KernelCache::keep(ir::GroupOp group, GroupCode code) {
+  Known &known = storage.emplace_back(Known{group, std::move(code)});
+  for (const GroupKernel &kernel : known.code.kernels) {
     numbers[kernel.symbol] = int32_t(emitted.size());
     emitted.push_back({kernel.symbol, int32_t(kernel.threads)});
   }
-  byHash[hash].push_back(&storage.back());
-  return storage.back().code;
+  return known;
 }
 
 } // namespace sinter::codegen

@@ -18,6 +18,8 @@ public:
   KernelCache(mlir::ModuleOp kernels, EmitGroup emit) : kernels(kernels), emit(std::move(emit)) {}
   /// The code of a group equal to this one, emitted now if it is the first.
   const GroupCode &lookup(ir::GroupOp group);
+  /// Several groups as one kernel, emitted anew.
+  const GroupCode &add(llvm::ArrayRef<ir::GroupOp> groups, const EmitForeach &emit);
   /// Position of a kernel in `all()`.
   int32_t number(llvm::StringRef symbol) const { return numbers.lookup(symbol); }
   const std::vector<rt::Kernel> &all() const { return emitted; }
@@ -27,6 +29,9 @@ private:
     ir::GroupOp group;
     GroupCode code;
   };
+  std::string nextName() const { return "sinter_k" + std::to_string(storage.size()); }
+  Known &keep(ir::GroupOp group, GroupCode code);
+
   mlir::ModuleOp kernels;
   EmitGroup emit;
   llvm::DenseMap<size_t, std::vector<Known *>> byHash;

@@ -1,6 +1,7 @@
 #include "ProgramBuilder.h"
 
 #include "Epilogue.h"
+#include "Foreach.h"
 #include "KernelCache.h"
 
 #include "sinter/cpu/vendor.h"
@@ -8,6 +9,8 @@
 #include "sinter/ir/DType.h"
 
 #include "llvm/ADT/MapVector.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace sinter::ir;
@@ -78,7 +81,11 @@ private:
   }
   void chooseOutputs(func::FuncOp function);
   bool mayUpdateInPlace(AssignOp assign, GroupOp group, unsigned result);
+  std::string addResults(GroupOp group);
   void addGroup(GroupOp group);
+  std::set<rt::Index> variablesOf(GroupOp group, bool written);
+  SmallVector<GroupOp> together(GroupOp first, const DenseSet<Operation *> &taken);
+  void addTogether(ArrayRef<GroupOp> groups);
   bool addLibraryCall(GroupOp group);
   void addCopies(func::FuncOp function);
   void setLifetimes();
@@ -268,12 +275,95 @@ static std::string groupName(GroupOp group) {
   return name.empty() ? "fill" : name;
 }
 
-void Builder::addGroup(GroupOp group) {
+/// Makes the buffers of a group's results; returns its name.
+std::string Builder::addResults(GroupOp group) {
   std::string name = groupName(group);
   for (Value output : group.getResults()) {
     auto [kind, slot] = destination.lookup_or(output, std::pair(rt::BufferKind::Arena, rt::kNone));
     buffers[output] = addBuffer(kind, output.getType(), slot, name);
   }
+  return name;
+}
+
+/// The variables that a group reads, or overwrites in place.
+std::set<rt::Index> Builder::variablesOf(GroupOp group, bool written) {
+  std::set<rt::Index> slots;
+  if (written) {
+    for (Value result : group.getResults())
+      if (auto place = destination.find(result);
+          place != destination.end() && place->second.first == rt::BufferKind::Variable)
+        slots.insert(place->second.second);
+    return slots;
+  }
+  for (Value operand : group->getOperands())
+    if (auto read = rootOf(operand).getDefiningOp<ReadOp>())
+      slots.insert(variables.lookup(read.getVariable()));
+  return slots;
+}
+
+static bool meet(const std::set<rt::Index> &a, const std::set<rt::Index> &b) {
+  return llvm::any_of(a, [&](rt::Index slot) { return b.contains(slot); });
+}
+
+/// `first` and later groups that one launch can do with it, in the place of the last.
+SmallVector<GroupOp> Builder::together(GroupOp first, const DenseSet<Operation *> &taken) {
+  SmallVector<GroupOp> groups{first};
+  if (!options.emitForeach || !isElementwise(first))
+    return groups;
+  constexpr size_t kMostOperands = 400; // a kernel's parameters have 4 KiB
+  size_t each = first->getNumOperands() + first->getNumResults();
+  std::set<rt::Index> read = variablesOf(first, false), written = variablesOf(first, true);
+  DenseSet<Value> results(first->result_begin(), first->result_end());
+  for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
+    auto next = dyn_cast<GroupOp>(op);
+    if (isa<ProbeOp>(op) || (next && llvm::any_of(next->getOperands(), [&](Value operand) {
+                               return results.contains(rootOf(operand));
+                             })))
+      break; // what needs the results has to come behind them
+    if (!next)
+      continue;
+    std::set<rt::Index> itsRead = variablesOf(next, false), itsWritten = variablesOf(next, true);
+    if (meet(itsWritten, read))
+      break; // nor may what they read change before
+    if (taken.contains(next) || !isElementwise(next) || !sameElementwise(first, next) ||
+        meet(itsRead, written) || (groups.size() + 1) * each > kMostOperands)
+      continue;
+    groups.push_back(next);
+    read.insert(itsRead.begin(), itsRead.end());
+    written.insert(itsWritten.begin(), itsWritten.end());
+    results.insert(next->result_begin(), next->result_end());
+  }
+  return groups;
+}
+
+void Builder::addTogether(ArrayRef<GroupOp> groups) {
+  std::string name;
+  for (GroupOp group : groups)
+    name = addResults(group);
+  const GroupCode &code = cache.add(groups, options.emitForeach);
+  const GroupKernel &kernel = code.kernels.front();
+  rt::Command launch =
+      command(rt::CommandKind::Launch, groups.front(), name + " x" + std::to_string(groups.size()));
+  launch.target = cache.number(kernel.symbol);
+  AffineExpr traffic = constantDim(0, module.getContext());
+  for (GroupOp group : groups)
+    for (Value value : group->getOperands()) {
+      launch.buffers.push_back(bufferOf(value));
+      traffic = traffic + bytesOf(value.getType());
+    }
+  for (GroupOp group : groups)
+    for (Value value : group->getResults()) {
+      launch.buffers.push_back(bufferOf(value));
+      traffic = traffic + bytesOf(value.getType());
+    }
+  launch.outputs = rt::Index(kernel.outputs);
+  launch.tasks = expr(kernel.tasks);
+  launch.bytes = expr(simplify(traffic));
+  entry.commands.push_back(std::move(launch));
+}
+
+void Builder::addGroup(GroupOp group) {
+  std::string name = addResults(group);
   if (options.library && addLibraryCall(group))
     return;
   const GroupCode &code = cache.lookup(group);
@@ -404,9 +494,19 @@ LogicalResult Builder::addEntry(func::FuncOp function) {
     entry.outputs.push_back(
         port(type, portName(function.getResultAttrDict(unsigned(i)), "output", i)));
   chooseOutputs(function);
+  DenseSet<Operation *> taken; // by a launch of several groups, in the place of the last
+  DenseMap<Operation *, SmallVector<GroupOp>> launches;
   for (Operation &op : block.without_terminator()) {
     if (auto group = dyn_cast<GroupOp>(op)) {
-      addGroup(group);
+      if (!taken.contains(group)) {
+        SmallVector<GroupOp> groups = together(group, taken);
+        if (groups.size() == 1)
+          addGroup(group);
+        else
+          taken.insert(groups.begin(), groups.end()), launches[groups.back()] = groups;
+      }
+      if (auto launch = launches.find(group); launch != launches.end())
+        addTogether(launch->second);
     } else if (auto probe = dyn_cast<ProbeOp>(op)) {
       rt::Command show = command(rt::CommandKind::Probe, probe, probe.getLabel().str());
       show.buffers = {bufferOf(probe.getX())};

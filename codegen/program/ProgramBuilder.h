@@ -15,7 +15,8 @@ using LibraryTakes = std::function<bool(const rt::LibraryCall &, DType)>;
 
 struct ProgramOptions {
   EmitGroup emit;
-  LibraryTakes library = {}; ///< null: there is no library
+  EmitForeach emitForeach = {}; ///< null: every group has launches of its own
+  LibraryTakes library = {};    ///< null: there is no library
 };
 
 /// What CompileOptions::vendor stands for; null for "none".

@@ -217,8 +217,6 @@ TEST_F(DeviceProgram, ProductsGoToTheLibraryAndAreRecordedWithTheRest) {
 TEST_F(DeviceProgram, WithoutTheLibraryTheErrorNamesTheCommand) {
   compile("cublaslt");
   Running run = onCard();
-  run.library =
-      std::make_shared<rt::CudaLibraries>(*card, rt::CudaLibraryOptions{.searchPath = "/nowhere"});
   rt::Index index = 0;
   while (run.program->entries[size_t(index)].name != "train")
     ++index;
