@@ -226,7 +226,8 @@ TEST_F(DeviceProgram, WithoutTheLibraryTheErrorNamesTheCommand) {
                                       .deviceKernels = run.kernels,
                                       .deviceLibrary = run.library});
   ASSERT_FALSE(made.ok());
-  EXPECT_NE(made.status().message().find("calls a vendor library"), std::string::npos) << made.status().message();
+  EXPECT_NE(made.status().message().find("calls a vendor library"), std::string::npos)
+      << made.status().message();
 }
 
 TEST(DeviceSession, TheDslRunsOnACard) {
