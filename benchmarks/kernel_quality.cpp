@@ -95,8 +95,7 @@ std::vector<rt::KernelCounts> count(const KernelCase &what, const codegen::JitIm
   rt::ThreadPool pool(1);
   rt::Executable::Options options;
   options.device = rt::DeviceVariables::create(device);
-  for (size_t i = 0; i < program.kernels.size(); ++i)
-    options.deviceKernels.push_back({image.deviceKernels[i], program.kernels[i].symbol});
+  options.deviceKernels = image.deviceKernels;
   auto executable = valueOf(rt::Executable::create(image.program, 0, image.kernels, variables, pool,
                                                    nullptr, std::move(options)));
   std::vector<rt::Array> inputs;

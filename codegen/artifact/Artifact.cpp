@@ -124,6 +124,11 @@ FailureOr<ArtifactObjects> compileArtifact(ModuleOp module, const ArtifactOption
                                            : compileForCpu;
   if (failed(compile(module, options, result, parts)))
     return failure();
+  if (options.traffic && options.traffic->kernels.size() != result.program.kernels.size())
+    return module.emitError("traffic was counted of ")
+               << options.traffic->kernels.size() << " kernels, the program has "
+               << result.program.kernels.size(),
+           failure();
   auto image = emitImage(options, parts);
   if (failed(image))
     return failure();

@@ -107,6 +107,16 @@ llvm::Constant *usageArray(ImageBuilder &b, const CudaCode &code, const rt::Prog
   return b.recordArray(records, "usage");
 }
 
+/// One sinter_kernel_traffic a kernel, or null.
+llvm::Constant *trafficArray(ImageBuilder &b, const ArtifactOptions &options) {
+  std::vector<llvm::Constant *> records;
+  if (options.traffic)
+    for (const sinter_kernel_traffic &kernel : options.traffic->kernels)
+      records.push_back(b.record({b.number64(kernel.launches), b.number64(kernel.fetched_bytes),
+                                  b.number64(kernel.distinct_bytes)}));
+  return b.recordArray(records, "traffic");
+}
+
 /// The sinter_device_code records: cubins, then PTX; or emulated kernels.
 std::vector<llvm::Constant *> codeRecords(ImageBuilder &b, const ArtifactOptions &options,
                                           const ImageParts &parts) {
@@ -174,7 +184,8 @@ llvm::FailureOr<llvm::SmallVector<char, 0>> emitImage(const ArtifactOptions &opt
                 isExternal ? b.text(options.weightsFile) : b.null(),
                 b.number32(vendorOf(options.compile.vendor)), b.number32(codes.size()),
                 b.recordArray(codes, "codes"),
-                options.target == "cpu" ? b.null() : b.function("sinter_open_" + options.target)}),
+                options.target == "cpu" ? b.null() : b.function("sinter_open_" + options.target),
+                trafficArray(b, options), b.text(options.traffic ? options.traffic->sizes : "")}),
       "image");
   b.entryPoint(options.name + "_api", image);
   return emitObject(module, parts.isas.empty() ? allIsas()[0] : *parts.isas[0]);

@@ -42,7 +42,8 @@ LogicalResult loadEmulated(ModuleOp kernels, const Isa &isa, bool instrument, Ji
   if (!loaded)
     return kernels.emitError("emulated kernels could not be loaded: ")
            << llvm::toString(loaded.takeError());
-  image.deviceKernels = std::move(loaded->addresses);
+  for (auto [address, kernel] : llvm::zip_equal(loaded->addresses, image.program->kernels))
+    image.deviceKernels.push_back({address, kernel.symbol});
   image.code = std::move(loaded->code);
   return success();
 }

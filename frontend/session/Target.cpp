@@ -10,11 +10,8 @@ namespace sinter::detail {
 namespace {
 
 Loaded loaded(codegen::JitImage image) {
-  Loaded result{
-      std::move(image.program), std::move(image.kernels), {}, std::move(image.code), image.stats};
-  for (size_t i = 0; i < image.deviceKernels.size(); ++i)
-    result.deviceKernels.push_back({image.deviceKernels[i], result.program->kernels[i].symbol});
-  return result;
+  return {std::move(image.program), std::move(image.kernels), std::move(image.deviceKernels),
+          std::move(image.code), image.stats};
 }
 
 class CpuTarget final : public ComputeTarget {

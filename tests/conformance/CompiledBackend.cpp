@@ -127,8 +127,7 @@ private:
     rt::Executable::Options execution;
     if (device)
       execution.device = rt::DeviceVariables::create(device);
-    for (auto [handle, kernel] : llvm::zip(image.deviceKernels, image.program->kernels))
-      execution.deviceKernels.push_back({handle, kernel.symbol});
+    execution.deviceKernels = image.deviceKernels;
     auto executable = rt::Executable::create(image.program, rt::Index(entry - entries.begin()),
                                              image.kernels, store, pool, library, execution);
     if (!executable.ok())

@@ -120,11 +120,44 @@ TEST(DeviceArtifact, ToolsShowAndRunIt) {
   Outcome inspected = runSinter({"inspect", MLP_CUDA});
   EXPECT_EQ(inspected.exitCode, 0) << inspected.output;
   expectOutput(inspected, {"device code", "sm_80: PTX ISA 7.0", "sm_90: PTX ISA 7.8",
-                           "needs a driver for CUDA 11.8", "classify("});
-  if (inspected.output.find("cubin") != std::string::npos)
-    expectOutput(inspected, {"registers", "shared", "spilled", "least bytes"});
-  else
+                           "needs a driver for CUDA 11.8", "classify(", "registers", "shared",
+                           "spilled", "least bytes", "sinter_k0"});
+  if (inspected.output.find("cubin") == std::string::npos)
     GTEST_SKIP() << "no ptxas: registers and spills of a CUDA artifact were not looked at";
+}
+
+TEST(DeviceArtifact, ToolsCountWhatKernelsMove) {
+  Folder folder;
+  std::string library = folder.file("libmlp.so");
+  auto compile = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"compile", MLP_PACKAGE, "-o", library, "--name=mlp",
+                               "--weights-file", MLP_WEIGHTS, "--weights=embed"});
+    return runSinter(more);
+  };
+  Outcome compiled = compile({"--target=cuda:sm_90", "--count", "--dim=n=48"});
+  ASSERT_EQ(compiled.exitCode, 0) << compiled.output;
+  Outcome inspected = runSinter({"inspect", library});
+  expectOutput(inspected, {"counted bytes", "bytes were counted with n=48"});
+  // Every kernel ran, and none moved less than it touched.
+  int kernels = 0;
+  std::istringstream lines(inspected.output);
+  for (std::string line; std::getline(lines, line);) {
+    long long bytes = 0;
+    double times = 0;
+    if (std::sscanf(line.c_str(), "  sinter_k%*s %*s %*s %*s %*s %*s %*s %lld %lfx", &bytes,
+                    &times) == 2) {
+      ++kernels;
+      EXPECT_GT(bytes, 0) << line;
+      EXPECT_GE(times, 1) << line;
+    }
+  }
+  EXPECT_GT(kernels, 5) << inspected.output;
+  expectRefused(compile({"--target=cuda:sm_90", "--count", "--dim=m=48"}), 1, {"'m'", "dimension"});
+  expectRefused(compile({"--target=cuda:sm_90", "--count", "--dim=n=0"}), 1, {"n=0", "bounds"});
+  expectRefused(compile({"--target=cuda:sm_90", "--dim=n=48"}), 1, {"--dim", "--count"});
+  expectRefused(compile({"--count"}), 1, {"--count", "--target=cuda"});
+  expectRefused(compile({"--target=cuda:sm_90", "--vendor=nvidia", "--count"}), 1,
+                {"nvidia", "--vendor"});
 }
 
 /// Compiles the package as on a machine without the toolkit, into `library`.

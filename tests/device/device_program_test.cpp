@@ -129,11 +129,8 @@ protected:
             std::shared_ptr<rt::Device>(std::shared_ptr<void>(), card), loaded.kernels};
   }
   Running onEmulator() {
-    std::vector<rt::DeviceKernel> kernels;
     const codegen::JitImage &image = images->emulated;
-    for (size_t i = 0; i < image.deviceKernels.size(); ++i)
-      kernels.push_back({image.deviceKernels[i], image.program->kernels[i].symbol});
-    return {image.program, *rt::EmuDevice::create({.threads = 1}), kernels};
+    return {image.program, *rt::EmuDevice::create({.threads = 1}), image.deviceKernels};
   }
 
   ProcessDriver driver;

@@ -30,9 +30,9 @@ public:
   }
   /// Modules loaded from now on run these kernels; the image has to live as long as they do.
   void emulate(const codegen::JitImage &image) {
-    for (size_t i = 0; i < image.deviceKernels.size(); ++i)
-      function<decltype(fakeCudaEmulate)>("fakeCudaEmulate")(
-          image.program->kernels[i].symbol.c_str(), image.deviceKernels[i]);
+    for (const rt::DeviceKernel &kernel : image.deviceKernels)
+      function<decltype(fakeCudaEmulate)>("fakeCudaEmulate")(std::string(kernel.symbol).c_str(),
+                                                             kernel.handle);
   }
 
   template <class Function> Function *function(const char *name) {

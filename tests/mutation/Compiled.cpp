@@ -33,8 +33,7 @@ StatusOr<RecordedStep::Results> RecordedStep::run(rt::Device &device) const {
   rt::Executable::Options options;
   options.device = rt::DeviceVariables::create(
       std::shared_ptr<rt::Device>(std::shared_ptr<void>(), &device)); // the caller's
-  for (size_t i = 0; i < kernels.size(); ++i)
-    options.deviceKernels.push_back({kernels[i], program->kernels[i].symbol});
+  options.deviceKernels = kernels;
   rt::ThreadPool pool(1);
   auto executable = rt::Executable::create(program, entry, {}, store, pool, nullptr, options);
   if (!executable.ok())
@@ -73,7 +72,8 @@ static void load(RecordedStep &step) {
   auto loaded = codegen::loadObject(*object, symbols);
   if (!loaded)
     throw Error(llvm::toString(loaded.takeError()));
-  step.kernels = std::move(loaded->addresses);
+  for (auto [address, kernel] : llvm::zip_equal(loaded->addresses, step.program->kernels))
+    step.kernels.push_back({address, kernel.symbol});
   step.code = std::move(loaded->code);
 }
 

@@ -22,7 +22,7 @@ struct RecordedStep {
   std::map<std::string, rt::Array> variables; ///< before the step
   std::vector<rt::Array> inputs;
   std::vector<RecordedLaunch> launches; ///< the first of each kernel
-  std::vector<void *> kernels;          ///< for the emulated device, one a kernel of the program
+  std::vector<rt::DeviceKernel> kernels; ///< on the emulated device, one a kernel of the program
   std::shared_ptr<void> code;           ///< theirs
 
   struct Results {

@@ -5,6 +5,7 @@
 #include "sinter/core/npy.h"
 #include "sinter/core/safetensors.h"
 
+#include <charconv>
 #include <random>
 
 namespace sinter::tools {
@@ -14,6 +15,20 @@ std::pair<std::string, std::string> splitArgument(const std::string &argument) {
   if (equals == argument.npos)
     return {"", argument};
   return {argument.substr(0, equals), argument.substr(equals + 1)};
+}
+
+StatusOr<std::map<std::string, int64_t>> parseSizes(const std::vector<std::string> &arguments) {
+  std::map<std::string, int64_t> sizes;
+  for (const std::string &argument : arguments) {
+    auto [symbol, size] = splitArgument(argument);
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), value);
+    if (symbol.empty() || size.empty() || error != std::errc() ||
+        end != size.data() + size.size() || value < 0)
+      return makeError(Code::InvalidArgument, "--dim ", argument, " is not <symbol>=<size>");
+    sizes[symbol] = value;
+  }
+  return sizes;
 }
 
 /// A copy: views into files may be unaligned, and are read only.

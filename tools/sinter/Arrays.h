@@ -25,6 +25,9 @@ Status writeArrays(const std::string &path, const std::vector<NamedArray> &array
 /// "<port>" and "<file>" of "<port>=<file>"; the first is empty where there is no "=".
 std::pair<std::string, std::string> splitArgument(const std::string &argument);
 
+/// Sizes of symbolic dimensions from arguments "<symbol>=<size>" of --dim.
+StatusOr<std::map<std::string, int64_t>> parseSizes(const std::vector<std::string> &arguments);
+
 /// The type of a port as messages show it, "f32[n, 784]".
 std::string portType(const sinter_port &port);
 /// Floats in [0, 1), integers and bools 0 or 1, the same for the same seed.

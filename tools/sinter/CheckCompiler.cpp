@@ -153,9 +153,7 @@ Place emulatedCard() {
     SINTER_RETURN_IF_ERROR(device.status());
     Place::Loaded loaded{image->program, {}, {}, image->code};
     loaded.options.device = rt::DeviceVariables::create(*std::move(device));
-    for (size_t i = 0; i < image->deviceKernels.size(); ++i)
-      loaded.options.deviceKernels.push_back(
-          {image->deviceKernels[i], image->program->kernels[i].symbol});
+    loaded.options.deviceKernels = image->deviceKernels;
     return loaded;
   };
   return place;

@@ -1,7 +1,9 @@
 // sinter compile: a package becomes an artifact.
 #include "Compile.h"
 
+#include "Arrays.h"
 #include "Cli.h"
+#include "Count.h"
 #include "Link.h"
 #include "Package.h"
 #include "Report.h"
@@ -23,8 +25,8 @@ namespace {
 struct Flags {
   std::string package, output, header, name, target = "cpu", vendor = "auto", weights = "external",
                                              weightsFile, ptxas;
-  std::vector<std::string> isas, dumpIr;
-  bool printFusion = false, noFuse = false, anyOrder = false;
+  std::vector<std::string> isas, dumpIr, dims;
+  bool printFusion = false, noFuse = false, anyOrder = false, count = false;
 };
 
 std::string isaList() {
@@ -84,6 +86,14 @@ void addFlags(CLI::App &app, Flags &flags) {
   addTargetFlags(app, flags);
   app.add_flag("--any-order", flags.anyOrder,
                "On cards: sums may come out in any order, by atomics, which is faster");
+  app.add_flag("--count", flags.count,
+               "On cards: call every entry once on the emulated card and keep what each kernel "
+               "moved, for sinter inspect to tell. Generated kernels alone (--vendor=none)");
+  app.add_option("--dim", flags.dims,
+                 "--count: size of a symbolic dimension, <symbol>=<size>; default: the smallest "
+                 "there is, but 1")
+      ->allow_extra_args(false)
+      ->type_name("<n=size>");
   app.add_option("--weights", flags.weights,
                  "embed: inside the artifact; external: a safetensors file beside it, mapped when "
                  "an instance is created")
@@ -170,6 +180,7 @@ public:
   Status run() {
     SINTER_RETURN_IF_ERROR(prepare());
     Diagnostics diagnostics(package->context);
+    SINTER_RETURN_IF_ERROR(count(diagnostics));
     auto objects = codegen::compileArtifact(*package->module, options);
     if (failed(objects))
       return Status(Code::InvalidArgument,
@@ -257,6 +268,33 @@ private:
     return {};
   }
 
+  Status checkCount() {
+    auto parsed = parseSizes(flags.dims);
+    SINTER_RETURN_IF_ERROR(parsed.status());
+    sizes = *std::move(parsed);
+    if (!flags.count)
+      return flags.dims.empty() ? Status()
+                                : makeError(Code::InvalidArgument, "--dim is for --count");
+    if (options.target == "cpu")
+      return makeError(Code::InvalidArgument, "--count is for --target=cuda:… and emu, not cpu");
+    if (options.compile.vendor != "none")
+      return makeError(Code::InvalidArgument, "--count counts generated kernels, not those of ",
+                       options.compile.vendor, "; leave --vendor out");
+    return {};
+  }
+
+  Status count(Diagnostics &diagnostics) {
+    if (!flags.count)
+      return {};
+    mlir::OwningOpRef<mlir::ModuleOp> copy = package->module->clone();
+    auto traffic = countTraffic(*copy, options.compile, sizes);
+    if (!traffic.ok())
+      return Status(traffic.status().code(),
+                    concat(flags.package, ": ", diagnostics.take(traffic.status().message())));
+    options.traffic = *std::move(traffic);
+    return {};
+  }
+
   /// Everything that can fail before the minutes of work.
   Status prepare() {
     auto made = outputKind(flags.output);
@@ -274,6 +312,7 @@ private:
     options.compile.deterministic = !flags.anyOrder;
     options.compile.dumpIr = flags.dumpIr;
     options.compile.printFusion = flags.printFusion;
+    SINTER_RETURN_IF_ERROR(checkCount());
     auto read = Package::read(flags.package);
     if (!read.ok())
       return read.status();
@@ -348,6 +387,7 @@ private:
   OutputKind kind = OutputKind::Shared;
   codegen::ArtifactOptions options;
   std::unique_ptr<Package> package;
+  std::map<std::string, int64_t> sizes; ///< of dimensions, for --count
   rt::Safetensors weights;
   std::string weightsSource; ///< empty: none
   std::string weightsCopy;   ///< where they are copied; empty: they stay

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <utility>
 
 namespace sinter::tools {
 namespace {
@@ -64,34 +65,64 @@ std::vector<KernelUse> usesOf(const rt::Program &program) {
   return uses;
 }
 
-/// A line a kernel and architecture: what ptxas made of it, and its least traffic.
-std::string describeKernels(const sinter_artifact_image &image, const rt::Program &program) {
-  std::string text;
-  char line[512];
-  std::vector<KernelUse> uses = usesOf(program);
-  for (const sinter_device_code &code : std::span(image.codes, image.code_count)) {
-    if (!code.usage)
-      continue;
-    if (text.empty()) {
-      std::snprintf(line, sizeof line, "%-22s %-6s %7s %9s %7s %7s %8s %12s  %s\n", "kernels",
-                    "arch", "threads", "registers", "shared", "stack", "spilled", "least bytes",
-                    "commands");
-      text += line;
-    }
-    for (size_t i = 0; i < program.kernels.size(); ++i) {
-      const sinter_kernel_usage &usage = code.usage[i];
-      std::string commands;
-      for (const std::string &name : uses[i].names)
-        commands += (commands.empty() ? "" : ", ") + name;
-      std::snprintf(line, sizeof line, "  %-20s %-6s %7d %9u %7u %7u %8u %12lld  %s\n",
-                    program.kernels[i].symbol.c_str(), code.architecture,
-                    program.kernels[i].threads, usage.registers, usage.shared_bytes,
-                    usage.stack_bytes, usage.spill_store_bytes + usage.spill_load_bytes,
-                    static_cast<long long>(uses[i].bytes), commands.c_str());
-      text += line;
-    }
-  }
+/// What was counted of a kernel and how many times the least that is; without counts the least.
+std::string describeBytes(const sinter_kernel_traffic *traffic, const KernelUse &use) {
+  char text[64];
+  if (traffic)
+    std::snprintf(text, sizeof text, "%13llu %5.2fx",
+                  static_cast<unsigned long long>(traffic->fetched_bytes),
+                  double(traffic->fetched_bytes) /
+                      double(std::max<uint64_t>(1, traffic->distinct_bytes)));
+  else
+    std::snprintf(text, sizeof text, "%13lld", static_cast<long long>(use.bytes));
   return text;
+}
+
+/// What the assembler made of a kernel; null: there was none.
+std::string describeUsage(const sinter_kernel_usage *usage) {
+  char text[64];
+  if (usage)
+    std::snprintf(text, sizeof text, "%9u %7u %7u %8u", usage->registers, usage->shared_bytes,
+                  usage->stack_bytes, usage->spill_store_bytes + usage->spill_load_bytes);
+  else
+    std::snprintf(text, sizeof text, "%9s %7s %7s %8s", "-", "-", "-", "-");
+  return text;
+}
+
+/// A line a kernel and architecture: what ptxas made of it, and its traffic.
+std::string describeKernels(const sinter_artifact_image &image, const rt::Program &program) {
+  std::vector<KernelUse> uses = usesOf(program);
+  std::string lines;
+  auto add = [&](const char *architecture, const sinter_kernel_usage *usage) {
+    for (size_t i = 0; i < program.kernels.size(); ++i) {
+      const rt::Kernel &kernel = program.kernels[i];
+      char head[128];
+      std::snprintf(head, sizeof head, "  %-20s %-6s %7d ", kernel.symbol.c_str(), architecture,
+                    kernel.threads);
+      lines += concat(head, describeUsage(usage ? &usage[i] : nullptr), " ",
+                      describeBytes(image.traffic ? &image.traffic[i] : nullptr, uses[i]), " ");
+      const char *separator = " ";
+      for (const std::string &name : uses[i].names)
+        lines += std::exchange(separator, ", ") + name;
+      lines += "\n";
+    }
+  };
+  for (const sinter_device_code &code : std::span(image.codes, image.code_count))
+    if (code.usage)
+      add(code.architecture, code.usage);
+  if (lines.empty() && image.code_count)
+    add("-", nullptr); // there was no assembler
+  if (lines.empty())
+    return "";
+  char header[256];
+  std::snprintf(header, sizeof header, "%-22s %-6s %7s %9s %7s %7s %8s %13s%s  commands\n",
+                "kernels", "arch", "threads", "registers", "shared", "stack", "spilled",
+                image.traffic ? "counted bytes" : "least bytes", image.traffic ? "  least" : "");
+  std::string note = !image.traffic ? "least bytes are those of the largest sizes there are; sinter "
+                                      "compile --count has them counted"
+                     : *image.traffic_sizes ? concat("bytes were counted with ", image.traffic_sizes)
+                                            : "";
+  return concat(header, lines, note.empty() ? "" : "  " + note + "\n");
 }
 
 std::string describeImage(const sinter_artifact_api *api) {

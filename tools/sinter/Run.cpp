@@ -185,14 +185,9 @@ private:
 
   /// Random values for what was not given, in the sizes that the given ones or --dim tell.
   Status fillInputs() {
-    std::map<std::string, int64_t> sizes;
-    for (const std::string &argument : flags.dims) {
-      auto [symbol, size] = splitArgument(argument);
-      char *end = nullptr;
-      sizes[symbol] = std::strtoll(size.c_str(), &end, 10);
-      if (symbol.empty() || size.empty() || *end || sizes[symbol] < 0)
-        return makeError(Code::InvalidArgument, "--dim ", argument, " is not <symbol>=<size>");
-    }
+    auto parsed = parseSizes(flags.dims);
+    SINTER_RETURN_IF_ERROR(parsed.status());
+    std::map<std::string, int64_t> sizes = *std::move(parsed);
     std::set<std::string> asked;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const sinter_port &port = *api->input(api, entry, int32_t(i));

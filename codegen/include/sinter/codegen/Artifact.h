@@ -2,11 +2,19 @@
 // compiler.
 #pragma once
 
+#include "sinter/abi/artifact.h"
 #include "sinter/codegen/Cuda.h"
 
 #include <filesystem>
+#include <optional>
 
 namespace sinter::codegen {
+
+/// What kernels moved on an emulated card.
+struct KernelTraffic {
+  std::string sizes; ///< of the symbols, "n=64"
+  std::vector<sinter_kernel_traffic> kernels; ///< one a kernel of the program, in its order
+};
 
 struct ArtifactOptions {
   std::string name; ///< C identifier; the artifact exports `<name>_api`
@@ -17,6 +25,7 @@ struct ArtifactOptions {
   std::string ptxas;                      ///< as CudaOptions has it
   std::filesystem::path weights;          ///< safetensors to embed; empty: external
   std::string weightsFile;                ///< external: file name relative to the artifact
+  std::optional<KernelTraffic> traffic; ///< to be told by `sinter inspect`; of a device alone
   CompileOptions compile;
 };
 

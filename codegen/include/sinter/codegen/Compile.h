@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sinter/abi/kernel.h"
+#include "sinter/core/device.h"
 #include "sinter/core/program.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -46,9 +47,9 @@ struct CompileStats {
 /// A compiled module: every public function is an entry of `program`.
 struct JitImage {
   std::shared_ptr<const rt::Program> program;
-  std::vector<sinter_kernel> kernels; ///< cpu: one an entry of program->kernels
-  std::vector<void *> deviceKernels;  ///< emu: the same, as rt::DeviceKernel::handle
-  std::shared_ptr<void> code;         ///< owns the machine code
+  std::vector<sinter_kernel> kernels;          ///< cpu: one an entry of program->kernels
+  std::vector<rt::DeviceKernel> deviceKernels; ///< emu: likewise; they refer to `program`
+  std::shared_ptr<void> code;                  ///< owns the machine code
   CompileStats stats;
 };
 

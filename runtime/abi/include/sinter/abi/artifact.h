@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a struct below changes other than by appending. */
-#define SINTER_ABI_VERSION 2u
+#define SINTER_ABI_VERSION 3u
 
 typedef enum sinter_code {
   SINTER_OK,
@@ -193,6 +193,12 @@ typedef struct sinter_kernel_usage {
   uint32_t registers, shared_bytes, stack_bytes, spill_store_bytes, spill_load_bytes;
 } sinter_kernel_usage;
 
+/* What a kernel moved when every entry was called once on an emulated card: the sum over its
+ * launches of bytes between memory and cache, and of the bytes that it touched at all. */
+typedef struct sinter_kernel_traffic {
+  uint64_t launches, fetched_bytes, distinct_bytes;
+} sinter_kernel_traffic;
+
 enum { SINTER_CODE_CUBIN = 0, SINTER_CODE_PTX = 1, SINTER_CODE_EMULATED = 2 };
 
 /* All kernels in one form that a device takes. */
@@ -226,6 +232,8 @@ struct sinter_artifact_image {
   /* Puts them on a device; the runtime's function for its kind. NULL: the CPU runs it. */
   void (*open_device)(const sinter_artifact_image *image, const char *device,
                       sinter_artifact_device *result);
+  const sinter_kernel_traffic *traffic; /* one a kernel of the program; NULL: not counted */
+  const char *traffic_sizes;            /* of the symbols then, "n=64"; "" without symbols */
 };
 
 /* The body of `<name>_api`: the same table for the same image, always. */
