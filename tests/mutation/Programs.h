@@ -21,9 +21,9 @@ struct RecordedStep {
   std::string ir;                             ///< of all kernels, as it becomes PTX
   std::map<std::string, rt::Array> variables; ///< before the step
   std::vector<rt::Array> inputs;
-  std::vector<RecordedLaunch> launches; ///< the first of each kernel
+  std::vector<RecordedLaunch> launches;  ///< the first of each kernel
   std::vector<rt::DeviceKernel> kernels; ///< on the emulated device, one a kernel of the program
-  std::shared_ptr<void> code;           ///< theirs
+  std::shared_ptr<void> code;            ///< theirs
 
   struct Results {
     std::vector<rt::Array> outputs;

@@ -69,10 +69,9 @@ std::vector<KernelUse> usesOf(const rt::Program &program) {
 std::string describeBytes(const sinter_kernel_traffic *traffic, const KernelUse &use) {
   char text[64];
   if (traffic)
-    std::snprintf(text, sizeof text, "%13llu %5.2fx",
-                  static_cast<unsigned long long>(traffic->fetched_bytes),
-                  double(traffic->fetched_bytes) /
-                      double(std::max<uint64_t>(1, traffic->distinct_bytes)));
+    std::snprintf(
+        text, sizeof text, "%13llu %5.2fx", static_cast<unsigned long long>(traffic->fetched_bytes),
+        double(traffic->fetched_bytes) / double(std::max<uint64_t>(1, traffic->distinct_bytes)));
   else
     std::snprintf(text, sizeof text, "%13lld", static_cast<long long>(use.bytes));
   return text;
@@ -118,10 +117,11 @@ std::string describeKernels(const sinter_artifact_image &image, const rt::Progra
   std::snprintf(header, sizeof header, "%-22s %-6s %7s %9s %7s %7s %8s %13s%s  commands\n",
                 "kernels", "arch", "threads", "registers", "shared", "stack", "spilled",
                 image.traffic ? "counted bytes" : "least bytes", image.traffic ? "  least" : "");
-  std::string note = !image.traffic ? "least bytes are those of the largest sizes there are; sinter "
-                                      "compile --count has them counted"
-                     : *image.traffic_sizes ? concat("bytes were counted with ", image.traffic_sizes)
-                                            : "";
+  std::string note =
+      !image.traffic         ? "least bytes are those of the largest sizes there are; sinter "
+                               "compile --count has them counted"
+      : *image.traffic_sizes ? concat("bytes were counted with ", image.traffic_sizes)
+                             : "";
   return concat(header, lines, note.empty() ? "" : "  " + note + "\n");
 }
 

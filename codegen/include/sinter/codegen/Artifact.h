@@ -12,7 +12,7 @@ namespace sinter::codegen {
 
 /// What kernels moved on an emulated card.
 struct KernelTraffic {
-  std::string sizes; ///< of the symbols, "n=64"
+  std::string sizes;                          ///< of the symbols, "n=64"
   std::vector<sinter_kernel_traffic> kernels; ///< one a kernel of the program, in its order
 };
 
@@ -25,7 +25,7 @@ struct ArtifactOptions {
   std::string ptxas;                      ///< as CudaOptions has it
   std::filesystem::path weights;          ///< safetensors to embed; empty: external
   std::string weightsFile;                ///< external: file name relative to the artifact
-  std::optional<KernelTraffic> traffic; ///< to be told by `sinter inspect`; of a device alone
+  std::optional<KernelTraffic> traffic;   ///< to be told by `sinter inspect`; of a device alone
   CompileOptions compile;
 };
 
