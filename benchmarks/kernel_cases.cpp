@@ -105,6 +105,12 @@ void addMoves(std::vector<KernelCase> &cases) {
                        [](Tensor table, Tensor index) { return embedding(table, index); },
                        {f32(kMatrix), i64({kRows})}));
   cases.back().indexLimit = kRows;
+  cases.push_back(made("embedding.backward",
+                       [](Tensor table, Tensor index, Tensor dy) {
+                         return backward(embedding(table, index), dy, {table});
+                       },
+                       {f32(kMatrix), i64({kRows}), f32(kMatrix)}));
+  cases.back().indexLimit = kRows;
   cases.push_back(made("max_pool.forward", [](Tensor x) { return max_pool2d(x, {.kernel = 2}); },
                        {f32(kImages)}));
   cases.push_back(

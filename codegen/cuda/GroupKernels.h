@@ -26,4 +26,7 @@ struct GroupKernels {
   llvm::SmallVector<unsigned> results() const;
 };
 
+/// The one kernel of a group that is an embedding_grad, with sums in the order of the index.
+void emitEmbeddingGrad(GroupKernels &kernels, ir::EmbeddingGradOp op);
+
 } // namespace sinter::codegen::cuda

@@ -1,6 +1,8 @@
-// Scatters. As a rule a thread owns one element of the result and looks through the whole index, in
-// order, so that sums are reproducible. Where they need not be, a thread owns one element of the
-// source and adds it where it belongs, by an atomic operation.
+// Scatters. As a rule sums are in the order of the index, and so reproducible: embedding_grad has a
+// file of its own; for scatter_add, whose index has an element for each of the source, a thread
+// owns one element of the result and looks through its column of the index. Where order does not
+// matter, a thread owns one element of the source and adds it where it belongs, by an atomic
+// operation.
 #include "GroupKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,22 +30,6 @@ Value isAt(ThreadKernel &k, Value position, Value place) {
 Value addIf(ThreadKernel &k, Value result, Value condition, Value sum, Value value) {
   ScalarExpr next = ScalarExpr{k.b, k.loc, sum} + ScalarExpr{k.b, k.loc, value};
   return k.select(condition, k.rounded(next.value, elementType(result)), sum);
-}
-
-Value embeddingGrad(ThreadKernel &k, EmbeddingGradOp op, ArrayRef<Value> place) {
-  Value result = op->getResult(0);
-  Dims indexDims = dimsOf(op.getIndex());
-  return k
-      .loop(k.index(0), k.dim(product(indexDims, op->getContext())), 1,
-            ValueRange{k.number(0, elementType(result))},
-            [&](Value i, ValueRange carried) {
-              SmallVector<Index> at = asIndices(k.delinearize(i, indexDims));
-              Value isHere = isAt(k, k.valueAt(op.getIndex(), at), place[0]);
-              at.push_back({place[1], 0});
-              return SmallVector<Value>{
-                  addIf(k, result, isHere, carried[0], k.valueAt(op.getDy(), at))};
-            })
-      .front();
 }
 
 Value scatterAdd(ThreadKernel &k, ScatterAddOp op, ArrayRef<Value> place) {
@@ -137,17 +123,14 @@ void emitByAtomics(GroupKernels &kernels, Operation *op) {
   });
 }
 
-void emitInOrder(GroupKernels &kernels, Operation *op) {
+void emitInOrder(GroupKernels &kernels, ScatterAddOp op) {
   Value result = op->getResult(0);
   Dims dims = dimsOf(result);
   AffineExpr total = product(dims, kernels.context);
   ThreadKernel k =
       kernels.start("", total.ceilDiv(kScatterThreads), kScatterThreads, {}, kernels.results());
   forEach(k, dims, total, [&](ArrayRef<Value> place) {
-    auto embedding = dyn_cast<EmbeddingGradOp>(op);
-    Value value = embedding ? embeddingGrad(k, embedding, place)
-                            : scatterAdd(k, cast<ScatterAddOp>(op), place);
-    k.store(kernels.inputs, result, asIndices(place), value);
+    k.store(kernels.inputs, result, asIndices(place), scatterAdd(k, op, place));
   });
 }
 
@@ -158,8 +141,10 @@ GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Targ
   Operation *op = &group.getBody().front().front();
   if (!target.deterministic && hasAtomicAdd(elementType(op->getResult(0))))
     emitByAtomics(kernels, op);
+  else if (auto embedding = dyn_cast<EmbeddingGradOp>(op))
+    emitEmbeddingGrad(kernels, embedding);
   else
-    emitInOrder(kernels, op);
+    emitInOrder(kernels, cast<ScatterAddOp>(op));
   return std::move(kernels.code);
 }
 

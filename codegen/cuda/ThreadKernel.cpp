@@ -141,6 +141,12 @@ void ThreadKernel::storeShared(Value array, Value value, Value position) {
   LLVM::StoreOp::create(b, loc, value, pointerAt(array, stored, position));
 }
 
+Value ThreadKernel::ballot(Value condition) {
+  Value everyone = arith::ConstantIntOp::create(b, loc, 0xffffffff, 32);
+  return NVVM::VoteSyncOp::create(b, loc, b.getI32Type(), everyone, condition,
+                                  NVVM::VoteSyncKind::ballot);
+}
+
 Value ThreadKernel::exchangeWord(Value word, int64_t distance) {
   auto number = [&](int64_t value) {
     return arith::ConstantIntOp::create(b, loc, value, 32).getResult();

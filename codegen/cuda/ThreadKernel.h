@@ -46,6 +46,8 @@ public:
   mlir::Value shared(mlir::Type type, int64_t count);
   mlir::Value loadShared(mlir::Value array, mlir::Type type, mlir::Value position);
   void storeShared(mlir::Value array, mlir::Value value, mlir::Value position);
+  /// An i32 with a bit for each lane of the warp where `condition` holds; all lanes must be here.
+  mlir::Value ballot(mlir::Value condition);
   /// The value that lane `own lane ^ distance` of the warp has; all lanes of the warp must be here.
   mlir::Value exchange(mlir::Value value, int64_t distance);
 

@@ -82,6 +82,12 @@ int main(int argc, char **argv) {
   Environment environment{std::move(*ops), std::move(*bounds), {}, {}};
   environment.printOnly = option == "--print";
   constexpr std::string_view kRecord = "--record=";
+  bool isKnown = option.empty() || option == "--print" || option == "--interpreter-only" ||
+                 option == "--device=emu" || option.starts_with(kRecord);
+  if (argc > 2 || !isKnown) {
+    std::fprintf(stderr, "conformance_test: unknown argument '%s'\n", argv[argc > 2 ? 2 : 1]);
+    return 2;
+  }
   bool records = option.starts_with(kRecord);
   environment.compiledOnly = option == "--device=emu" || records;
   if (records)
