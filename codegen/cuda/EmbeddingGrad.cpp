@@ -149,12 +149,12 @@ private:
 
 } // namespace
 
-void emitEmbeddingGrad(GroupKernels &kernels, EmbeddingGradOp op) {
+void emitEmbeddingGrad(GroupKernels &kernels, Operation *op) {
   Dims dims = dimsOf(op->getResult(0));
   Shape shape = shapeFor(dims[1]);
   AffineExpr blocks = dims[0].ceilDiv(shape.rows) * dims[1].ceilDiv(shape.columns);
   ThreadKernel k = kernels.start("", blocks, kThreads, {}, kernels.results());
-  EmbeddingGradKernel(k, op, shape, kernels.inputs).emit();
+  EmbeddingGradKernel(k, cast<EmbeddingGradOp>(op), shape, kernels.inputs).emit();
 }
 
 } // namespace sinter::codegen::cuda

@@ -27,6 +27,6 @@ struct GroupKernels {
 };
 
 /// The one kernel of a group that is an embedding_grad, with sums in the order of the index.
-void emitEmbeddingGrad(GroupKernels &kernels, ir::EmbeddingGradOp op);
+void emitEmbeddingGrad(GroupKernels &kernels, mlir::Operation *op);
 
 } // namespace sinter::codegen::cuda

@@ -141,10 +141,10 @@ GroupCode emitScatter(ModuleOp module, GroupOp group, StringRef name, const Targ
   Operation *op = &group.getBody().front().front();
   if (!target.deterministic && hasAtomicAdd(elementType(op->getResult(0))))
     emitByAtomics(kernels, op);
-  else if (auto embedding = dyn_cast<EmbeddingGradOp>(op))
-    emitEmbeddingGrad(kernels, embedding);
+  else if (auto scatter = dyn_cast<ScatterAddOp>(op))
+    emitInOrder(kernels, scatter);
   else
-    emitInOrder(kernels, cast<ScatterAddOp>(op));
+    emitEmbeddingGrad(kernels, op);
   return std::move(kernels.code);
 }
 
