@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <unistd.h>
 
 namespace sn = sinter;
@@ -211,7 +212,13 @@ void checkProbesAndNumerics(sn::Options options) {
   });
   f(Array::of<float>({1, 2}));
   EXPECT_EQ(seen, "input [1. 2.]");
+  // What failed is saved where the program runs.
+  const std::filesystem::path home = std::filesystem::current_path();
+  std::filesystem::current_path(testing::TempDir());
   std::string message = messageOf([&] { f(Array::of<float>({1, -2})); });
+  EXPECT_TRUE(std::filesystem::remove("sinter-numerics-input0.npy"));
+  EXPECT_TRUE(std::filesystem::remove("sinter-numerics-output.npy"));
+  std::filesystem::current_path(home);
   EXPECT_NE(message.find("NaN at [1]"), message.npos) << message;
   EXPECT_NE(message.find("jit_test.cpp:" + std::to_string(line)), message.npos) << message;
 }
