@@ -36,7 +36,8 @@ public:
   }
 
   llvm::FailureOr<Loaded> load(mlir::ModuleOp module, codegen::CompileOptions options) override {
-    options.vendor = vendor;
+    if (options.vendor != "none")
+      options.vendor = vendor;
     auto image = codegen::compileCuda(
         module, {.architectures = {architecture}, .assemble = false, .compile = options});
     if (failed(image))
@@ -55,11 +56,10 @@ public:
     return result;
   }
 
-  bool giveUpLibrary(const std::string &reason) override {
+  bool allowsNoLibrary(const std::string &reason) override {
     if (chosenVendor != "auto" || vendor == "none")
       return false;
     say(reason + "; this step's products and convolutions use generated kernels");
-    vendor = "none";
     return true;
   }
 

@@ -47,7 +47,7 @@ public:
 
 private:
   rt::Hooks hooks();
-  Loaded load(mlir::ModuleOp module, const std::string &entry);
+  Loaded load(mlir::ModuleOp module, const std::string &entry, const char *vendor = "auto");
   StatusOr<std::unique_ptr<rt::Executable>> bind(const Loaded &loaded, const std::string &entry);
 
   SessionState &session;
@@ -90,8 +90,9 @@ rt::Hooks JitBackend::hooks() {
   return result;
 }
 
-Loaded JitBackend::load(mlir::ModuleOp module, const std::string &entry) {
+Loaded JitBackend::load(mlir::ModuleOp module, const std::string &entry, const char *vendor) {
   codegen::CompileOptions options;
+  options.vendor = vendor;
   options.fuse = session.options.fuse;
   options.deterministic = session.options.deterministic;
   options.dumpIr = session.options.dumpIr;
@@ -133,8 +134,8 @@ std::shared_ptr<Runnable> JitBackend::compile(mlir::ModuleOp module, const std::
   Loaded loaded = load(module, entry);
   StatusOr<std::unique_ptr<rt::Executable>> executable = bind(loaded, entry);
   if (executable.status().code() == Code::Unsupported && spare &&
-      target->giveUpLibrary(executable.status().message())) {
-    loaded = load(*spare, entry);
+      target->allowsNoLibrary(executable.status().message())) {
+    loaded = load(*spare, entry, "none");
     executable = bind(loaded, entry);
   }
   check(executable.status());

@@ -150,6 +150,10 @@ void Session::setOption(std::string_view flag, Where at) {
       tooLate("threads", compiled);
     if (changed.cuda != now.cuda)
       tooLate(changed.cuda.back().substr(0, changed.cuda.back().find('=')).c_str(), compiled);
+    if (changed.card != now.card)
+      tooLate("card", compiled);
+    if (changed.deterministic != now.deterministic)
+      tooLate("deterministic", compiled);
     if (changed.vendor != now.vendor)
       tooLate("vendor", compiled);
     if (changed.profile != now.profile)

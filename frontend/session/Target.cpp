@@ -72,9 +72,20 @@ void checkVendor(const Options &options, const char *own) {
                        *own ? concat(" or ", own) : std::string()));
 }
 
+/// What a program filled into the struct is held to what the flags are.
+void checkChoices(const Options &options) {
+  Options checked;
+  checked.set("--sinter-device=" + options.device);
+  checked.set("--sinter-vendor=" + options.vendor);
+  checked.set("--sinter-card=" + options.card);
+  if (!options.emu.empty())
+    checked.set("--sinter-emu=" + options.emu);
+}
+
 } // namespace
 
 std::unique_ptr<ComputeTarget> makeTarget(const Options &options) {
+  checkChoices(options);
   bool isCuda = options.device.starts_with("cuda"), isEmulated = options.device == "emu";
   if (!options.emu.empty() && !isEmulated)
     throw Error(

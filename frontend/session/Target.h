@@ -25,12 +25,13 @@ class ComputeTarget {
 public:
   virtual ~ComputeTarget() = default;
 
-  /// Compiles `module` (consumed) with `options`, whose device and vendor are the target's to
-  /// choose. A failure of the compiler has been reported as a diagnostic; one to load throws Error.
+  /// Compiles `module` (consumed) with `options`, whose device is the target's to choose, and the
+  /// vendor unless it is "none". A failure of the compiler has been reported as a diagnostic; one
+  /// to load throws Error.
   virtual llvm::FailureOr<Loaded> load(mlir::ModuleOp module, codegen::CompileOptions options) = 0;
-  /// After the library refused a call that it was thought to take: whether steps can do without it.
-  /// `reason` is told to the user.
-  virtual bool giveUpLibrary(const std::string &reason) { return (void)reason, false; }
+  /// After the library refused a call that it was thought to take: whether the step can do without
+  /// it. `reason` is told to the user.
+  virtual bool allowsNoLibrary(const std::string &reason) { return (void)reason, false; }
   /// What the target itself measured, as text.
   virtual std::string report() const { return {}; }
 

@@ -238,9 +238,12 @@ Status sinter_instance::profile(bool on) {
 }
 
 const char *sinter_instance::memoryReport() {
-  text = concat("variables: ", variables.size(), " with ", formatBytes(variables.bytes()),
-                "; arena ", formatBytes(workspace->arenaBytes()), ", scratch ",
-                formatBytes(workspace->scratchBytes()), " shared by all entries\n");
+  text = concat("variables: ", variables.size(), " with ", formatBytes(variables.bytes()));
+  if (deviceVariables) // where each entry has its own
+    text += concat("; on ", deviceName, "\n");
+  else
+    text += concat("; arena ", formatBytes(workspace->arenaBytes()), ", scratch ",
+                   formatBytes(workspace->scratchBytes()), " shared by all entries\n");
   for (auto &executable : executables)
     if (executable)
       text += executable->memoryReport();

@@ -1,6 +1,7 @@
 #include "device_side.h"
 
 #include "sinter/base/text.h"
+#include "sinter/core/weights.h"
 
 #include <limits>
 
@@ -44,30 +45,16 @@ Status DeviceSide::grow(Block &block, int64_t bytes, const WorkOrigin &origin) {
 }
 
 Status DeviceSide::findVariables(VariableStore &store) {
-  // What a command writes in part keeps the rest, so that written ones have to be there as well.
-  std::vector<bool> isUsed(program.variables.size()), isWritten(program.variables.size());
-  std::vector<Index> root;
-  for (size_t i = 0; i < entry.buffers.size(); ++i)
-    root.push_back(entry.buffers[i].kind == BufferKind::View ? root[entry.buffers[i].slot]
-                                                             : Index(i));
-  for (const Command &command : entry.commands)
-    for (size_t i = 0; i < command.buffers.size(); ++i)
-      if (const Buffer &buffer = entry.buffers[root[command.buffers[i]]];
-          buffer.kind == BufferKind::Variable) {
-        isUsed[buffer.slot] = true;
-        isWritten[buffer.slot] = isWritten[buffer.slot] || writesOperand(command, i);
-      }
   store.noteCopies();
-  for (size_t i = 0; i < isUsed.size(); ++i) {
-    if (!isUsed[i])
-      continue;
-    StatusOr<StoredVariable *> found = store.get(program.variables[i].name);
+  // What a command writes in part keeps the rest, so that written ones have to be there as well.
+  for (const VariableUse &use : usedVariables(program, entry)) {
+    StatusOr<StoredVariable *> found = store.get(program.variables[use.slot].name);
     if (!found.ok())
       return found.status();
     StatusOr<void *> data = copies->place(**found);
     if (!data.ok())
       return data.status();
-    variables.push_back({Index(i), *found, isWritten[i], *data});
+    variables.push_back({use.slot, *found, use.written, *data});
   }
   return {};
 }
@@ -176,8 +163,9 @@ Status DeviceSide::execute(const ShapePlanner &planner, const ShapePlan &plan, c
 Status DeviceSide::replay(ShapePlan &plan, FunctionRef<Status()> enqueue) {
   // The first run loads kernels and warms libraries up, which cannot be recorded.
   if (!plan.replay) {
+    SINTER_RETURN_IF_ERROR(enqueue());
     plan.replay = device.makeReplay();
-    return enqueue();
+    return {};
   }
   return plan.replay->run(plan.pointers, enqueue, owner(entry.name));
 }
@@ -198,7 +186,7 @@ Status DeviceSide::end(std::span<const Argument> outputs) {
     if (int64_t bytes = elementCount(outputs[i].dims) * int64_t(byteSize(outputs[i].dtype)))
       SINTER_RETURN_IF_ERROR(device.copyToHost(outputs[i].data, ports[entry.inputs.size() + i].data,
                                                size_t(bytes), owner(entry.outputs[i].name)));
-  return device.synchronize();
+  return {};
 }
 
 } // namespace sinter::rt

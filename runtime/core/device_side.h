@@ -29,7 +29,7 @@ public:
   Status execute(const ShapePlanner &planner, const ShapePlan &plan, const Step &step);
   /// Has the device do what `enqueue` executes, recorded from the plan's second run on.
   Status replay(ShapePlan &plan, FunctionRef<Status()> enqueue);
-  /// Copies outputs back, and waits.
+  /// Enqueues the copies of outputs to the host.
   Status end(std::span<const Argument> outputs);
   /// Waits, and hands the value of a probe's buffer to the host.
   StatusOr<Array> download(const void *from, DType dtype, const Dims &dims,

@@ -31,6 +31,7 @@ struct Executable::Impl {
   void copy(const Step &step);
   Status showProbe(const Step &step);
   Status runOnDevice(std::span<const Argument> inputs, std::span<const Argument> outputs);
+  Status enqueueOnDevice(std::span<const Argument> inputs, std::span<const Argument> outputs);
   Status runBesideDevices(std::span<const Argument> inputs);
   Status executeAll();
   Status executeObserved(std::span<const Argument> inputs);
@@ -49,6 +50,8 @@ struct Executable::Impl {
   std::shared_ptr<DeviceLibrary> deviceLibrary; ///< before the primitives it made
   std::unique_ptr<ShapePlanner> planner;
   std::unique_ptr<DeviceSide> device; ///< null: the CPU
+  /// On the CPU: those that the entry uses, and whether it writes them.
+  std::vector<std::pair<StoredVariable *, bool>> ownVariables;
   bool hasProbes = false;
   std::vector<std::unique_ptr<ShapePlan>> plans;
   ShapePlan *current = nullptr;
@@ -263,6 +266,14 @@ Status Executable::Impl::numericsError(NumericsFailure &failure) {
 Status Executable::Impl::runOnDevice(std::span<const Argument> inputs,
                                      std::span<const Argument> outputs) {
   SINTER_RETURN_IF_ERROR(signature.checkOverlap(inputs, outputs));
+  Status status = enqueueOnDevice(inputs, outputs);
+  // The device may still read the caller's arrays, or write to them. That wait's error is no news.
+  Status waited = device->synchronize();
+  return status.ok() ? waited : status;
+}
+
+Status Executable::Impl::enqueueOnDevice(std::span<const Argument> inputs,
+                                         std::span<const Argument> outputs) {
   SINTER_RETURN_IF_ERROR(device->begin(inputs));
   if (observed)
     SINTER_RETURN_IF_ERROR(executeObserved(inputs));
@@ -275,11 +286,8 @@ Status Executable::Impl::runOnDevice(std::span<const Argument> inputs,
 
 /// Devices may have newer contents, and hear of those that the CPU leaves.
 Status Executable::Impl::runBesideDevices(std::span<const Argument> inputs) {
-  std::vector<bool> written = writtenVariables(*program);
-  for (size_t i = 0; i < written.size(); ++i) {
-    StoredVariable &variable = *variables.find(program->variables[i].name);
-    SINTER_RETURN_IF_ERROR((written[i] ? variable.write() : variable.read()).status());
-  }
+  for (auto [variable, isWritten] : ownVariables)
+    SINTER_RETURN_IF_ERROR((isWritten ? variable->write() : variable->read()).status());
   return observed ? executeObserved(inputs) : executeAll();
 }
 
@@ -334,6 +342,10 @@ Executable::create(std::shared_ptr<const Program> program, Index entry,
       return side.status();
     impl->device = *std::move(side);
     impl->device->place(*impl->planner);
+  } else {
+    for (const VariableUse &use : usedVariables(*impl->program, impl->entry))
+      impl->ownVariables.emplace_back(variables.find(impl->program->variables[use.slot].name),
+                                      use.written);
   }
   if (impl->signature.isStatic()) {
     for (size_t i = 0; i < impl->symbols.size(); ++i)

@@ -50,18 +50,29 @@ Status saveWeights(const std::string &path, VariableStore &variables, const Text
   return writeSafetensors(path, std::move(tensors), metadata);
 }
 
+std::vector<VariableUse> usedVariables(const Program &program, const Entry &entry) {
+  std::vector<const Buffer *> root;
+  for (const Buffer &buffer : entry.buffers)
+    root.push_back(buffer.kind == BufferKind::View ? root[buffer.slot] : &buffer);
+  std::vector<bool> used(program.variables.size()), written(used.size());
+  for (const Command &command : entry.commands)
+    for (size_t i = 0; i < command.buffers.size(); ++i)
+      if (const Buffer *owner = root[command.buffers[i]]; owner->kind == BufferKind::Variable) {
+        used[owner->slot] = true;
+        written[owner->slot] = written[owner->slot] || writesOperand(command, i);
+      }
+  std::vector<VariableUse> uses;
+  for (size_t i = 0; i < used.size(); ++i)
+    if (used[i])
+      uses.push_back({Index(i), written[i]});
+  return uses;
+}
+
 std::vector<bool> writtenVariables(const Program &program) {
   std::vector<bool> written(program.variables.size());
-  for (const Entry &entry : program.entries) {
-    std::vector<const Buffer *> root;
-    for (const Buffer &buffer : entry.buffers)
-      root.push_back(buffer.kind == BufferKind::View ? root[buffer.slot] : &buffer);
-    for (const Command &command : entry.commands)
-      for (size_t i = 0; i < command.buffers.size(); ++i)
-        if (const Buffer *owner = root[command.buffers[i]];
-            owner->kind == BufferKind::Variable && writesOperand(command, i))
-          written[owner->slot] = true;
-  }
+  for (const Entry &entry : program.entries)
+    for (const VariableUse &use : usedVariables(program, entry))
+      written[use.slot] = written[use.slot] || use.written;
   return written;
 }
 

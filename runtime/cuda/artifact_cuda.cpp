@@ -17,11 +17,12 @@ StatusOr<int> indexOf(const sinter_artifact_image &image, std::string_view devic
   int index = 0;
   if (device == "cuda")
     return index;
-  const char *first = device.data() + prefix.size(), *end = device.data() + device.size();
-  if (device.starts_with(prefix))
-    if (auto [next, error] = std::from_chars(first, end, index);
-        error == std::errc() && next == end && index >= 0)
+  if (device.starts_with(prefix)) {
+    const char *end = device.data() + device.size();
+    auto [next, error] = std::from_chars(device.data() + prefix.size(), end, index);
+    if (error == std::errc() && next == end && index >= 0)
       return index;
+  }
   return makeError(Code::NotFound, "artifact '", image.name, "' has no device '", device,
                    "': it was compiled for CUDA cards, 'cuda:0' and so on");
 }

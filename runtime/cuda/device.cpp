@@ -121,8 +121,13 @@ Status DeviceImpl::enqueued(const WorkOrigin &origin) {
 
 Status DeviceImpl::synchronize() {
   SINTER_RETURN_IF_ERROR(refuseInCapture("wait", "wait before or after the capture"));
-  SINTER_RETURN_IF_ERROR(makeCurrent());
-  return settle();
+  Status earlier = lost.ok() ? std::exchange(pending, Status()) : Status(); // it waits all the same
+  Status status = makeCurrent();
+  if (status.ok())
+    status = settle();
+  if (!status.ok())
+    staging.forgetDownloads(); // who asked for them goes on with the error, and frees their places
+  return earlier.ok() ? status : earlier;
 }
 
 StatusOr<void *> DeviceImpl::reserve(int64_t bytes) {

@@ -78,9 +78,13 @@ void StagingRing::finish() {
   pieces.clear();
 }
 
-void StagingRing::discard() {
+void StagingRing::forgetDownloads() {
   for (Piece &piece : pieces)
     piece.download = nullptr;
+}
+
+void StagingRing::discard() {
+  forgetDownloads();
   finish();
 }
 

@@ -29,7 +29,9 @@ public:
   CuResult commit(void *download);
   /// All enqueued work is done: delivers the downloads.
   void finish();
-  /// The work failed: forgets the downloads.
+  /// What has been read goes nowhere; the room stays taken until the work is done.
+  void forgetDownloads();
+  /// The work failed: forgets all of it.
   void discard();
 
 private:

@@ -6,7 +6,9 @@
 
 #include "../../models/mnist/models.h"
 
+#include "sinter/base/text.h"
 #include "sinter/core/executable.h"
+#include "sinter/core/forwarding_device.h"
 #include "sinter/cuda/library.h"
 #include "sinter/cuda/platform.h"
 #include "sinter/emu/device.h"
@@ -94,6 +96,28 @@ void expectSameBits(const rt::Array &a, const rt::Array &b, const std::string &w
   ASSERT_EQ(a.type(), b.type()) << what;
   EXPECT_EQ(std::memcmp(a.data(), b.data(), size_t(a.bytes())), 0) << what;
 }
+
+/// Refuses one launch, and knows whether copies are under way that nobody has waited for.
+class RefusingDevice : public rt::ForwardingDevice {
+public:
+  using rt::ForwardingDevice::ForwardingDevice;
+  Status copyToDevice(void *to, const void *from, size_t bytes,
+                      const rt::WorkOrigin &origin) override {
+    underWay = true;
+    return inner.copyToDevice(to, from, bytes, origin);
+  }
+  Status launch(const rt::DeviceKernel &kernel, const rt::LaunchShape &shape, void *const *params,
+                const rt::WorkOrigin &origin) override {
+    if (std::exchange(refuses, false))
+      return makeError(Code::InvalidArgument, "this launch is refused");
+    return inner.launch(kernel, shape, params, origin);
+  }
+  Status synchronize() override {
+    underWay = false;
+    return inner.synchronize();
+  }
+  bool refuses = false, underWay = false;
+};
 
 /// The MLP compiled once, emulated and for cards, with or without products by cuBLASLt.
 struct Images {
@@ -184,6 +208,23 @@ TEST_F(DeviceProgram, CopiesVariablesWhenTheyChangeAlone) {
   std::vector<rt::Array> after = run.call(*score, {pixels(2)});
   EXPECT_NEAR(after[0].data<float>()[0], before[0].data<float>()[0] + 1, 1e-5);
   EXPECT_EQ(after[0].data<float>()[1], before[0].data<float>()[1]);
+}
+
+TEST_F(DeviceProgram, AStepThatFailsLeavesTheCallersArraysAlone) {
+  compile();
+  const codegen::JitImage &image = images->emulated;
+  auto emulated = *rt::EmuDevice::create({.threads = 1, .deferred = true});
+  auto refusing = std::make_shared<RefusingDevice>(*emulated);
+  Running run(image.program, refusing, image.deviceKernels);
+  auto score = run.entry("score");
+  refusing->refuses = true;
+  auto failed = score->call(std::vector<rt::Array>{pixels(2)});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.status().message(), "this launch is refused");
+  EXPECT_FALSE(refusing->underWay) << "the input is read after its caller has freed it";
+  Running other = onEmulator();
+  expectSameBits(run.call(*score, {pixels(2)})[0],
+                 other.call(*other.entry("score"), {pixels(2)})[0], "scores of the next call");
 }
 
 TEST_F(DeviceProgram, ProductsGoToTheLibraryAndAreRecordedWithTheRest) {

@@ -56,6 +56,7 @@ TEST_F(Runner, PassesAndFails) {
   EXPECT_TRUE(std::fread(text, 1, sizeof text - 1, file));
   std::fclose(file);
   EXPECT_TRUE(std::string(text).starts_with(
+      "{\"kind\": \"begun\", \"name\": \"count: right\"}\n"
       R"({"kind": "case", "name": "count: right", "status": "passed", "worst": 0})"))
       << text;
 }

@@ -12,14 +12,18 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[2] / "tools/gpu-check/gpu_check.py"
 
-# Passes cases a and b of each part; $STUB makes it fail, lose the device at a, or find none.
+# Passes cases a and b of each part; $STUB makes it fail, lose the device at a, crash in a, stop before any case, or find
+# no device, from the start or behind a.
 RUNNER = """#!/usr/bin/env python3
 import json, os, sys
 stub = os.environ.get("STUB", "")
 flag = {word.split("=")[0]: word.split("=", 1)[-1] for word in sys.argv[1:]}
-if stub == "none":
+if stub == "none" or stub == "gone" and "--after" in flag:
     os._exit(4)
+if stub == "damaged" and flag.get("--only") == "conformance/":
+    sys.exit("gpu-check: conformance/add.pack: is cut short")
 print("device: Stub card", flush=True)
+failed = False
 def write(**record):
     with open(flag["--results"], "a") as file:
         file.write(json.dumps(record) + "\\n")
@@ -40,13 +44,17 @@ else:
         for name in (part + "a", part + "b"):
             if after >= name:
                 continue
-            lost = stub == "lost" and name == "conformance/a"
+            write(kind="begun", name=name)
+            if stub == "crash" and name == "conformance/a":
+                os.abort()
+            lost = stub in ("lost", "gone") and name == "conformance/a"
             wrong = lost or stub == "wrong" and name == "conformance/b"
             write(kind="case", name=name, status="failed" if wrong else "passed", worst=0.1,
                   message="element [5]: got 1, expected 2")
             if lost:
                 os._exit(3)
-sys.exit(1 if stub == "wrong" else 0)
+            failed = failed or wrong
+sys.exit(1 if failed else 0)
 """
 DEVICE = """#!/usr/bin/env python3
 import json, os, sys
@@ -59,6 +67,8 @@ with open(sys.argv[1].split("json:")[1], "w") as file:
 PEER = """import os, sys
 print("ready stub", flush=True)
 for line in sys.stdin:
+    if os.environ.get("STUB") == "mute" and line.startswith("run"):
+        sys.exit("out of memory")
     print(float(os.environ.get("DIFFERENCE", "0")) if line.startswith("difference") else 1.0, flush=True)
 """
 TORCH = "__version__ = '2.11'\nclass cuda:\n    is_available = staticmethod(lambda: True)\n"
@@ -112,6 +122,30 @@ class Script(unittest.TestCase):
         done = self.run_script("--no-peer", STUB="lost")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("conformance          1       1        0", done.stdout)
+
+    def test_a_crash_fails_the_case_it_was_in_and_that_one_alone(self):
+        done = self.run_script("--no-peer", STUB="crash")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("FAILED conformance/a\n  it ended with status -6", done.stdout)
+        self.assertIn("conformance          1       1        0", done.stdout)
+
+    def test_cases_that_could_not_run_are_a_failure_with_the_reason(self):
+        done = self.run_script("--no-peer", STUB="damaged")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("status 1: gpu-check: conformance/add.pack: is cut short", done.stdout)
+
+    def test_a_card_that_is_gone_loses_no_results(self):
+        done = self.run_script("--no-peer", STUB="gone")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("it ended with status 4", done.stdout)
+        content = json.loads((self.folder / "results.json").read_text())
+        self.assertIn("training/b", [record.get("name") for record in content["records"]])
+
+    def test_a_peer_that_dies_between_turns_costs_its_ratios_only(self):
+        done = self.run_script(STUB="mute")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("ended with status 1", done.stdout)
+        self.assertIn("copy bandwidth: 4000 GB/s", done.stdout)
 
     def test_a_peer_that_computes_something_else_fails(self):
         done = self.run_script(DIFFERENCE="0.5")

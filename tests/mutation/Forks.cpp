@@ -17,6 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kFailed = 99; // exit status
+
 struct Child {
   size_t job = 0;
   pid_t id = 0;
@@ -36,14 +38,21 @@ Child start(size_t job, double seconds, const std::function<std::string(size_t)>
     throw Error(std::string("no child process: ") + std::strerror(errno));
   if (id == 0) {
     ::close(ends[0]);
-    std::string answer = run(job);
+    std::string answer;
+    int status = 0;
+    try {
+      answer = run(job);
+    } catch (const std::exception &error) {
+      answer = error.what();
+      status = kFailed;
+    }
     for (size_t at = 0; at < answer.size();) {
       ssize_t wrote = ::write(ends[1], answer.data() + at, answer.size() - at);
       if (wrote <= 0)
         break;
       at += size_t(wrote);
     }
-    ::_exit(0);
+    ::_exit(status);
   }
   ::close(ends[1]);
   auto limit = Clock::now() + std::chrono::milliseconds(int64_t(seconds * 1000));
@@ -67,6 +76,8 @@ Ended reap(Child &child) {
     return {Ended::TimedOut, "no end within its time"};
   if (WIFSIGNALED(status))
     return {Ended::Crashed, ::strsignal(WTERMSIG(status))};
+  if (WEXITSTATUS(status) == kFailed)
+    return {Ended::Failed, std::move(child.answer)};
   if (WEXITSTATUS(status) != 0)
     return {Ended::Crashed, "exit status " + std::to_string(WEXITSTATUS(status))};
   return {Ended::Answered, std::move(child.answer)};

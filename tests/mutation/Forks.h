@@ -8,8 +8,8 @@
 namespace sinter::mutation {
 
 struct Ended {
-  enum How { Answered, TimedOut, Crashed } how;
-  std::string text; ///< the answer, or the signal
+  enum How { Answered, TimedOut, Crashed, Failed } how;
+  std::string text; ///< the answer, the signal, or what `run` threw
 };
 
 /// Answers of jobs 0 to `count` - 1, at most `parallel` at a time. `run` is called in the child;

@@ -149,6 +149,8 @@ void Run::collect() {
 }
 
 void Run::tryAll() {
+  if (candidates.empty())
+    throw Error("no mutants to try: --list without --kernel and --kind shows what there is");
   std::set<const Subject *> needed;
   for (const Candidate &candidate : candidates)
     needed.insert(candidate.subject);
@@ -171,6 +173,9 @@ void Run::tryAll() {
                                         : tryWithout(*candidate.step, candidate.command));
       },
       [&](size_t i, const Ended &ended) {
+        if (ended.how == Ended::Failed) // nothing is known of the mutant, least of all that it is caught
+          throw Error(candidates[i].kernel() + ": `" + candidates[i].mutant.code + "` " +
+                      candidates[i].mutant.what + " could not be tried: " + ended.text);
         Verdict verdict = ended.how == Ended::Answered   ? decode(ended.text)
                           : ended.how == Ended::TimedOut ? Verdict{Fate::Hang, ended.text}
                                                          : Verdict{Fate::Crash, ended.text};

@@ -1,7 +1,9 @@
 #include "Replay.h"
 
 #include "emulator/Emulate.h"
+#include "sinter/base/error.h"
 #include "sinter/base/text.h"
+#include "sinter/data.h"
 #include "sinter/emu/device.h"
 
 #include "llvm/AsmParser/Parser.h"
@@ -137,9 +139,11 @@ public:
     for (const RecordedBuffer *buffer : order)
       place(*buffer);
     for (Region &region : regions) {
-      region.there = *device.allocate(std::max<size_t>(region.bytes.size(), 1), {"region", ""});
-      (void)device.copyToDevice(region.there, region.bytes.data(), region.bytes.size(),
-                                {"region", ""});
+      auto memory = device.allocate(std::max<size_t>(region.bytes.size(), 1), {"region", ""});
+      data::check(memory.status());
+      region.there = *memory;
+      data::check(device.copyToDevice(region.there, region.bytes.data(), region.bytes.size(),
+                                      {"region", ""}));
     }
   }
 
@@ -203,15 +207,10 @@ static Status launchOn(rt::Device &device, const Subject &subject, void *kernel,
 Outcome launch(const Subject &subject, ModulePtr module) {
   Outcome outcome;
   auto compiled = compile(std::move(module));
-  if (!compiled) {
-    outcome.finding = "not compiled: " + toString(compiled.takeError());
-    return outcome;
-  }
+  if (!compiled)
+    throw Error("not compiled: " + toString(compiled.takeError()));
   auto device = rt::EmuDevice::create({.memory = int64_t(1) << 30, .threads = 1, .check = true});
-  if (!device.ok()) {
-    outcome.finding = "no device: " + device.status().message();
-    return outcome;
-  }
+  data::check(device.status());
   outcome.finding = launchOn(**device, subject, compiled->kernel, outcome.written).message();
   outcome.traps = outcome.finding.find("\n  trap at") != std::string::npos;
   return outcome;

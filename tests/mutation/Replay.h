@@ -32,7 +32,7 @@ std::string fingerprint(const Subject &subject);
 std::vector<Subject> subjectsOf(const RecordedStep &step);
 
 /// Emulates `module` and launches its kernel, checked. `finding` is what was wrong, "" if nothing;
-/// `traps`: whether a thread met a trap.
+/// `traps`: whether a thread met a trap. Throws sinter::Error if it could not be launched at all.
 struct Outcome {
   std::string finding;
   bool traps = false;

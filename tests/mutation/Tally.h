@@ -22,7 +22,7 @@ struct KnownSurvivor {
   std::string kernel, kind, code, reason;
   bool met = false;
 };
-/// Rows of a Markdown table `| kernel | kind | instruction | why |`. Throws sinter::Error.
+/// Rows of a Markdown table `| kernel | kind | code | why |`. Throws sinter::Error.
 std::vector<KnownSurvivor> readSurvivors(const std::string &file);
 
 class Tally {

@@ -1,5 +1,6 @@
 #include "Trial.h"
 
+#include "sinter/base/error.h"
 #include "sinter/data.h"
 #include "sinter/emu/device.h"
 
@@ -17,7 +18,7 @@ std::string encode(const Verdict &verdict) {
 
 Verdict decode(const std::string &text) {
   if (text.empty())
-    return {Fate::Crash, "no answer"};
+    throw Error("a mutant's process ended without an answer");
   return {Fate(text[0] - '0'), text.substr(1)};
 }
 
@@ -44,7 +45,7 @@ Verdict tryMutant(const Subject &subject, const Mutant &mutant) {
   ModulePtr module = subject.module(context);
   apply(kernelOf(*module), mutant);
   if (llvm::verifyModule(*module, &llvm::errs()))
-    return {Fate::Crash, "the mutant is invalid IR"};
+    throw Error("the mutant is invalid IR");
   Outcome outcome = launch(subject, std::move(module));
   if (!outcome.finding.empty())
     return {Fate::Check, firstFinding(outcome.finding)};

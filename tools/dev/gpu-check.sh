@@ -60,15 +60,15 @@ stageBundle() { # BIN RECORD FOLDER
   git describe --always --dirty >"$3/VERSION" 2>/dev/null || echo unknown >"$3/VERSION"
 }
 
-# A program of the bundle starts wherever there is a C library of Debian 12's age or later: nothing else is linked, the
-# driver least of all.
+# A program of the bundle starts wherever there is a C library of Ubuntu 24.04's age or later (made on Debian 12, of that
+# one's): nothing else is linked, the driver least of all.
 checkProgram() { # PROGRAM
   local needed newest
   needed=$(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vxE 'lib(c|m|dl|pthread)\.so\.[0-9]+|ld-linux-x86-64\.so\.2')
   [[ -z $needed ]] || { echo "gpu-check: $1 needs $needed, which another machine may lack" >&2; return 1; }
   newest=$(readelf -V "$1" | grep -o 'GLIBC_2\.[0-9]*' | sort -V | tail -n1)
   if [[ $(printf '%s\n' "$newest" GLIBC_2.39 | sort -V | tail -n1) != GLIBC_2.39 ]]; then
-    echo "gpu-check: $1 needs $newest; Ubuntu 24.04 has GLIBC_2.39" >&2
+    echo "gpu-check: $1 needs $newest; the oldest machines it is for, with Ubuntu 24.04, have GLIBC_2.39" >&2
     return 1
   fi
   echo "$(basename "$1"): $(stat -c %s "$1") bytes, needs $newest and no other library"

@@ -105,6 +105,7 @@ bool Checker::deviceWorks() {
 
 /// False if the device is lost.
 bool Checker::runCase(LoadedPack &loaded, const Case &c, const std::string &name) {
+  report(Record("begun").add("name", name)); // should the case crash
   Verdict verdict = loaded.run(c, flags.steps);
   Record record("case");
   record.add("name", name).add("status", verdict.passed() ? "passed" : "failed");

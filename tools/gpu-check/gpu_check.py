@@ -47,7 +47,7 @@ class Check:
         return [record for record in self.records if record["kind"] in kinds]
 
     def run(self, name, flags, quiet=False):
-        """Runs gpu-check; its records and its exit status."""
+        """Runs gpu-check; its records, its exit status and what it said last."""
         results = self.folder / f"{name}.jsonl"
         before = results.read_text().count("\n") if results.exists() else 0
         command = [*self.runner, *flags, f"--results={results}"]
@@ -58,21 +58,27 @@ class Check:
         records = [json.loads(line) for line in lines]
         if not self.device and done.stdout.startswith("device: "):
             self.device = done.stdout.splitlines()[0].removeprefix("device: ")
-        return records, done.returncode
+        said = (done.stderr.strip().splitlines() or ["and said nothing"])[-1]
+        return records, done.returncode, said
 
     def cases(self, name, flags):
-        """Cases, however often the device is lost on the way."""
+        """Cases, however often the device is lost or the program crashes on the way."""
         records, after = [], []
         for _ in range(RESTARTS):
-            found, status = self.run(name, [*flags, *after], quiet=True)
-            records += found
-            if status not in (0, 1, NO_DEVICE) and not found or status < 0:
-                records.append(failure(f"gpu-check, {name}", f"it ended with status {status}"))
-            if status == NO_DEVICE:
+            found, status, said = self.run(name, [*flags, *after], quiet=True)
+            judged = [record for record in found if record["kind"] == "case"]
+            records += judged
+            if status == NO_DEVICE and not records and not self.records:
                 raise SystemExit(NO_DEVICE)
-            if (status != LOST and status >= 0) or not found:
+            begun = found[-1]["name"] if found else ""
+            ended = f"it ended with status {status}: {said}"
+            if status not in (0, 1, LOST):
+                records.append(failure(begun or f"gpu-check, {name}", ended))
+            elif status == 1 and all(record["status"] != "failed" for record in judged):
+                records.append(failure(f"gpu-check, {name}", ended))
+            if (status != LOST and status >= 0) or not begun:
                 return records
-            after = [f"--after={found[-1]['name']}"]
+            after = [f"--after={begun}"]
         return [*records, failure(f"gpu-check, {name}", f"the device was lost {RESTARTS} times")]
 
     def conformance(self):
@@ -117,16 +123,16 @@ class Check:
                 self.add("case", name=f"device/{case['name']}", status=status, message=wrong)
 
     def libraries(self):
-        records, status = self.run("libraries", ["--check-libraries"])
+        records, status, said = self.run("libraries", ["--check-libraries"])
         self.records += records
         if status not in (0, 1) or not records:
-            self.records.append(failure("libraries", f"gpu-check ended with status {status}"))
+            self.records.append(failure("libraries", f"it ended with status {status}: {said}"))
 
     def measure(self):
-        records, status = self.run("measure", ["--measure"], quiet=True)
+        records, status, said = self.run("measure", ["--measure"], quiet=True)
         self.records += records
         if status:
-            self.records.append(failure("measure", f"gpu-check ended with status {status}"))
+            self.records.append(failure("measure", f"it ended with status {status}: {said}"))
 
     def peers(self):
         if self.args.no_peer:
@@ -148,23 +154,31 @@ class Check:
 
     def compare(self, model, steps, tolerance):
         """Turns of sinter and of each PyTorch; a ratio is PyTorch's median time by sinter's."""
-        sides = {"sinter": Side([*self.runner, f"--serve=training/{model}"])}
-        peer = [self.args.python, str(HERE / "torch_peer.py"), f"--model={model}"]
-        for variant in VARIANTS:
-            side = Side([*peer, f"--exchange={HERE / 'exchange'}", f"--variant={variant}"])
-            sides[f"PyTorch {variant}"] = side
-            difference = side.ask("difference")
-            status = "passed" if difference <= tolerance else "failed"
-            message = f"losses differ by {difference:.1e}, allowed {tolerance:.0e}"
-            self.add("case", name=f"peer/{model}/{variant}", status=status, message=message)
+        sides = {}
+        try:
+            sides["sinter"] = Side([*self.runner, f"--serve=training/{model}"])
+            peer = [self.args.python, str(HERE / "torch_peer.py"), f"--model={model}"]
+            for variant in VARIANTS:
+                side = Side([*peer, f"--exchange={HERE / 'exchange'}", f"--variant={variant}"])
+                sides[f"PyTorch {variant}"] = side
+                difference = side.ask("difference")
+                status = "passed" if difference <= tolerance else "failed"
+                message = f"losses differ by {difference:.1e}, allowed {tolerance:.0e}"
+                self.add("case", name=f"peer/{model}/{variant}", status=status, message=message)
+            self.race(model, steps, sides)
+            for side in sides.values():
+                side.close()
+        finally:
+            for side in sides.values():
+                side.process.kill()
+
+    def race(self, model, steps, sides):
         times = {name: [] for name in sides}
         for number in range(ROUNDS + 1):
             for name in list(sides)[:: 1 if number % 2 else -1]:
                 seconds = sides[name].ask(f"run {steps}") / steps
                 if number:  # the first turn warms up
                     times[name].append(seconds)
-        for side in sides.values():
-            side.close()
         medians = {name: statistics.median(values) for name, values in times.items()}
         for name, seconds in medians.items():
             self.add("turns", model=model, side=name, microseconds=1e6 * seconds)
@@ -195,9 +209,17 @@ class Side:
         return text
 
     def ask(self, request):
-        self.process.stdin.write(request + "\n")
-        self.process.stdin.flush()
-        return float(self.line())
+        try:
+            self.process.stdin.write(request + "\n")
+            self.process.stdin.flush()
+        except OSError:  # it has ended, which the next line tells
+            pass
+        answer = self.line()
+        try:
+            return float(answer)
+        except ValueError:
+            told = f"answered '{answer.strip()}' to '{request}'"
+            raise PeerError(f"{' '.join(self.command)} {told}, no number") from None
 
     def close(self):
         self.process.stdin.close()

@@ -22,6 +22,14 @@ StatusOr<std::vector<const TensorView *>> fitWeights(std::span<const Variable> v
 /// Writes every variable of the store; whole or not at all.
 Status saveWeights(const std::string &path, VariableStore &variables, const TextMap &metadata = {});
 
+/// A variable that commands read or write.
+struct VariableUse {
+  Index slot; ///< in Program::variables
+  bool written;
+};
+
+/// Those of one entry's commands, by slot.
+std::vector<VariableUse> usedVariables(const Program &program, const Entry &entry);
 /// One flag a variable: some command of the program writes to it.
 std::vector<bool> writtenVariables(const Program &program);
 
