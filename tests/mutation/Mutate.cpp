@@ -173,7 +173,8 @@ void Run::tryAll() {
                                         : tryWithout(*candidate.step, candidate.command));
       },
       [&](size_t i, const Ended &ended) {
-        if (ended.how == Ended::Failed) // nothing is known of the mutant, least of all that it is caught
+        if (ended.how ==
+            Ended::Failed) // nothing is known of the mutant, least of all that it is caught
           throw Error(candidates[i].kernel() + ": `" + candidates[i].mutant.code + "` " +
                       candidates[i].mutant.what + " could not be tried: " + ended.text);
         Verdict verdict = ended.how == Ended::Answered   ? decode(ended.text)
