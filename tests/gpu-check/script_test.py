@@ -35,6 +35,8 @@ elif "--measure" in flag:
     write(kind="bandwidth", gigabytesPerSecond=4000.0)
     write(kind="kernel", model="training/mnist_cnn", command="conv.relu", microseconds=8.0, bytes=64, share=0.5)
 elif "--check-libraries" in flag:
+    if stub == "late":
+        sys.exit("gpu-check: the disk is full")
     write(kind="library", name="library/cuBLASLt", status="passed", message="")
     write(kind="library", name="library/cuDNN", status="skipped", message="cuDNN is not there")
 else:
@@ -63,6 +65,7 @@ if os.environ.get("STUB") == "none":
 case = {"name": "Copies/0", "result": "COMPLETED"}
 with open(sys.argv[1].split("json:")[1], "w") as file:
     json.dump({"testsuites": [{"testsuite": [case]}]}, file)
+sys.exit(os.environ.get("STUB") == "late")
 """
 PEER = """import os, sys
 print("ready stub", flush=True)
@@ -133,6 +136,12 @@ class Script(unittest.TestCase):
         done = self.run_script("--no-peer", STUB="damaged")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("status 1: gpu-check: conformance/add.pack: is cut short", done.stdout)
+
+    def test_a_status_that_no_case_explains_is_a_failure(self):
+        done = self.run_script("--no-peer", STUB="late")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("FAILED device suite\n  it ended with status 1 behind", done.stdout)
+        self.assertIn("FAILED libraries\n  it ended with status 1: gpu-check: the disk is full", done.stdout)
 
     def test_a_card_that_is_gone_loses_no_results(self):
         done = self.run_script("--no-peer", STUB="gone")

@@ -70,15 +70,13 @@ class Check:
             records += judged
             if status == NO_DEVICE and not records and not self.records:
                 raise SystemExit(NO_DEVICE)
-            begun = found[-1]["name"] if found else ""
-            ended = f"it ended with status {status}: {said}"
-            if status not in (0, 1, LOST):
-                records.append(failure(begun or f"gpu-check, {name}", ended))
-            elif status == 1 and all(record["status"] != "failed" for record in judged):
-                records.append(failure(f"gpu-check, {name}", ended))
-            if (status != LOST and status >= 0) or not begun:
+            if status != LOST and unexplained(status, judged):
+                inCase = found and found[-1]["kind"] == "begun"
+                where = found[-1]["name"] if inCase else f"gpu-check, {name}"
+                records.append(failure(where, f"it ended with status {status}: {said}"))
+            if (status != LOST and status >= 0) or not found:
                 return records
-            after = [f"--after={begun}"]
+            after = [f"--after={found[-1]['name']}"]
         return [*records, failure(f"gpu-check, {name}", f"the device was lost {RESTARTS} times")]
 
     def conformance(self):
@@ -121,11 +119,15 @@ class Check:
                 wrong = "\n  ".join(each["failure"] for each in case.get("failures", []))
                 status = "skipped" if case["result"] == "SKIPPED" else "failed" if wrong else "passed"
                 self.add("case", name=f"device/{case['name']}", status=status, message=wrong)
+        own = [record for record in self.of("case") if record["name"].startswith("device/")]
+        if unexplained(done.returncode, own):
+            message = f"it ended with status {done.returncode} behind its last case"
+            self.records.append(failure("device suite", message))
 
     def libraries(self):
         records, status, said = self.run("libraries", ["--check-libraries"])
         self.records += records
-        if status not in (0, 1) or not records:
+        if unexplained(status, records) or not records:
             self.records.append(failure("libraries", f"it ended with status {status}: {said}"))
 
     def measure(self):
@@ -225,6 +227,11 @@ class Side:
         self.process.stdin.close()
         if status := self.process.wait():
             raise PeerError(f"{' '.join(self.command)} ended with status {status}")
+
+
+def unexplained(status, records):
+    """Whether a program ended in another way than by what its records tell."""
+    return status not in (0, 1) or status == 1 and not any(r["status"] == "failed" for r in records)
 
 
 def failure(name, message):

@@ -18,8 +18,9 @@
  *
  * Threads: functions that take the table may be called by any thread at any
  * time. An instance has its own variables and memory: one caller at a time each,
- * any number of instances at once. Nothing here prints, installs a signal
- * handler or throws; `run` with shapes seen before allocates nothing.
+ * any number of instances at once, but on a CUDA card one caller at a time for
+ * all of them. Nothing here prints, installs a signal handler or throws; `run`
+ * with shapes seen before allocates nothing.
  */
 #ifndef SINTER_ABI_ARTIFACT_H
 #define SINTER_ABI_ARTIFACT_H
